@@ -1,0 +1,28 @@
+// Package chunkers cuts documents into passages. A chunker is pure: the same
+// document and parameters give the same chunks. It owns sentence and structure
+// splitting; it does not read files, embed or extract.
+package chunkers
+
+import (
+	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/graph"
+)
+
+// Chunker cuts one document. Implementations are safe for concurrent use, and
+// every one of them holds to this: chunks come in document order; none is empty
+// or longer than its cap; every non-space character of the text is in at least
+// one chunk; text[chunk.Range] is chunk.Text, which neither starts nor ends
+// with white space; no chunk begins or ends inside a grapheme cluster.
+type Chunker interface {
+	Chunk(document *corpus.Document) ([]Chunk, error)
+}
+
+// Chunk is a passage in bytes of its document's text.
+type Chunk struct {
+	Index   int
+	Range   graph.Range
+	Text    string
+	Tokens  int    // EstimateTokens(Text)
+	Header  string // the heading trail, "Title › Heading › Subheading"; "" where there is none
+	Section int    // index of the innermost section it starts in; -1 if none
+}

@@ -1,0 +1,52 @@
+// Package models runs neural networks on this machine: the Engine interface
+// with its implementations, tokenizers, and embedders. It does not know what a
+// mention or a graph is.
+package models
+
+import "context"
+
+// Embedder turns texts into vectors. Implementations are safe for concurrent
+// use; the same text gives the same vector in every call and every batch; a
+// vector has Dimension components and Euclidean length 1. Text beyond the
+// model's window is embedded as the normalised mean of its windows, never cut.
+// An empty or blank text is an error: it has no meaning to embed.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+	// Model names the model and its weights: "all-MiniLM-L6-v2@3f2a…" changes
+	// whenever the vectors would.
+	Model() string
+	Dimension() int
+	Close() error
+}
+
+// Engine loads ONNX models. One engine a process.
+type Engine interface {
+	// Load reads a model file. The error says what is missing and how to get it.
+	Load(modelFile string, options SessionOptions) (Session, error)
+	Name() string
+	Close() error
+}
+
+// SessionOptions tune one session; zero values are the engine's defaults.
+type SessionOptions struct {
+	// IntraOpThreads is how many threads one call uses; 0 means 1, so that
+	// parallelism comes from calls side by side.
+	IntraOpThreads int
+}
+
+// Session is a loaded model. Run is safe for concurrent use.
+type Session interface {
+	Inputs() []string
+	Outputs() []string
+	Run(ctx context.Context, inputs map[string]Tensor) (map[string]Tensor, error)
+	Close() error
+}
+
+// Tensor is a dense array in row-major order; exactly one of the data fields is
+// set, and its length is the product of Shape.
+type Tensor struct {
+	Shape   []int64
+	Int64   []int64
+	Float32 []float32
+	Bool    []bool
+}
