@@ -1,0 +1,146 @@
+package store
+
+import (
+	"time"
+
+	"graphmill/pipeline/graph"
+)
+
+// Options name the graph that a Store writes.
+type Options struct {
+	// Graph is the graph's key in FalkorDB; its ontology is Graph+"__ontology".
+	Graph string
+	// Version is the program's, kept with the graph for the peer and for doctors.
+	Version string
+}
+
+// Change is one document as it shall stand in the graph after a commit.
+type Change struct {
+	Graph graph.DocumentGraph
+	// Plan is the text of the plan that made Graph, kept for reextract and for
+	// people.
+	Plan string
+	// Replace says that the document stands in the graph already. The store
+	// looks for itself as well, so that doing a commit again is harmless; a
+	// caller that does not know may leave it false.
+	Replace bool
+}
+
+// StoredDocument is what the graph has of a document.
+type StoredDocument struct {
+	ID           graph.DocumentID
+	Path         string
+	Status       string // StatusWriting when a commit broke off; such a document is done again
+	Plan         string
+	Fingerprints graph.Fingerprints
+	SizeBytes    int64
+	Chunks       int
+	Entities     int
+	Relations    int
+}
+
+// StatusWriting is the status of a document whose commit did not reach its last
+// statement. Its fingerprints are empty.
+const StatusWriting = "writing"
+
+// Meta is what the graph says of itself.
+type Meta struct {
+	Exists  bool // the graph was written by this program; all else is zero otherwise
+	Schema  int
+	Sources map[string]string // name of a files root ("" for the only one) → its absolute path
+	// EmbeddingModel and Dimension are what the vectors were made with; "" and 0
+	// before the first index.
+	EmbeddingModel  string
+	Dimension       int
+	FinalizePending bool // rows changed since the last finalize
+	Counts          Counts
+}
+
+// Counts are the graph's numbers at the last finalize.
+type Counts struct {
+	Documents     int            `json:"documents"`
+	Chunks        int            `json:"chunks"`
+	Sections      int            `json:"sections"`
+	Entities      int            `json:"entities"`
+	Mentions      int            `json:"mentions"`
+	Relations     int            `json:"relations"`
+	EntityTypes   map[string]int `json:"entity_types"`   // label → entities
+	RelationTypes map[string]int `json:"relation_types"` // type → edges
+}
+
+// VectorKind says what a vector belongs to.
+type VectorKind string
+
+// The three things that are embedded.
+const (
+	ChunkVector    VectorKind = "chunk"
+	EntityVector   VectorKind = "entity"
+	RelationVector VectorKind = "relation"
+)
+
+// Pending is a thing whose vector is missing or stale. What text is embedded for
+// it is the caller's choice among its fields.
+type Pending struct {
+	Kind VectorKind
+	ID   string // of the chunk or entity; "source␟TYPE␟target" of a relation, for messages
+	// A chunk: context header and text. An entity: name and description. A
+	// relation: "" and its fact.
+	Title, Text string
+	Type        string // of the entity or relation
+	Key         string // a chunk's content key; a hash of type, title and text otherwise
+
+	source, target string // a relation's ends
+}
+
+// Vector is the embedding of what a Pending said. Nil Values mark text that has
+// nothing to embed: it is pending no more and has no vector.
+type Vector struct {
+	Pending
+	Values []float32
+}
+
+// LockOwner says who holds a graph. Host, BootID, PID and ProcessStart together
+// name a process for good, so that a dead one is recognised.
+type LockOwner struct {
+	Host         string    `json:"host"`
+	BootID       string    `json:"boot_id"`
+	PID          int       `json:"pid"`
+	ProcessStart string    `json:"process_start"` // kernel clock ticks since boot
+	Verb         string    `json:"verb"`
+	Since        time.Time `json:"since"`
+}
+
+// Run is one line of the run ledger.
+type Run struct {
+	ID      string
+	Verb    string
+	Started time.Time
+	Ended   time.Time
+	Status  string // "done", "failed", "interrupted", …
+	Totals  map[string]int
+	Message string
+}
+
+// IndexOptions say what EnsureIndexes makes.
+type IndexOptions struct {
+	Model     string // of the embedder; changes whenever its vectors would
+	Dimension int
+	// Reembed accepts another model than the graph's: every vector is dropped and
+	// marked as pending, and the vector indexes are made again.
+	Reembed bool
+	// Progress is called while indexes are being built, at most a few times a
+	// second; nil for none.
+	Progress func(IndexProgress)
+}
+
+// IndexProgress is how far one index is.
+type IndexProgress struct {
+	Label       string
+	Done, Total int
+}
+
+// Durability says whether a commit that was reported done survives a power cut.
+type Durability struct {
+	Confirmed bool
+	Reason    string // "appendonly yes, appendfsync always"; what is missing or unknown otherwise
+}
