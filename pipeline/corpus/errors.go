@@ -16,6 +16,8 @@ const (
 	KindPermission Kind = "permission"
 	KindNotRegular Kind = "not_regular"
 	KindOutside    Kind = "outside_root"
+	KindHidden     Kind = "hidden"
+	KindExcluded   Kind = "excluded"
 	KindBinary     Kind = "binary"
 	KindEncoding   Kind = "encoding"
 	KindEncrypted  Kind = "encrypted"
@@ -34,6 +36,8 @@ var (
 	ErrPermission = &FileError{Kind: KindPermission}
 	ErrNotRegular = &FileError{Kind: KindNotRegular}
 	ErrOutside    = &FileError{Kind: KindOutside}
+	ErrHidden     = &FileError{Kind: KindHidden}
+	ErrExcluded   = &FileError{Kind: KindExcluded}
 	ErrBinary     = &FileError{Kind: KindBinary}
 	ErrEncoding   = &FileError{Kind: KindEncoding}
 	ErrEncrypted  = &FileError{Kind: KindEncrypted}
