@@ -58,6 +58,7 @@ func TestParseRefusesAndNames(t *testing.T) {
 		"a property's wrong type":   {"entities: [{label: A, properties: [{name: x, type: TEXT}]}]", "allowed are STRING"},
 		"a cue in both voices":      {"entities: [{label: A}]\nrelations: [{label: R, cues: [x], passive_cues: [x]}]", "cues and in passive_cues"},
 		"a cue without words":       {"relations: [{label: R, cues: ['--']}]", "holds no word"},
+		"an alias to itself":        {"entities: &a [*a]", "alias *a"},
 		"a broken file":             {"entities: [", "o.yaml"},
 	}
 	for name, c := range cases {
@@ -228,7 +229,7 @@ func TestLoadNamesTheFile(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("entities: [{label: A}]\nrelations: [{label: R, patterns: [[A, A]], cues: [knows]}]"))
 	f.Add([]byte(`{"entities": [{"label": "A"}], "relations": []}`))
-	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("entities: &a [*a]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o, err := Parse("fuzz", data)
 		if err != nil {

@@ -95,9 +95,6 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	if root.Kind == yaml.DocumentNode && len(root.Content) == 1 {
 		root = root.Content[0]
 	}
-	if root.Kind == yaml.AliasNode && root.Alias != nil {
-		root = root.Alias
-	}
 	return root, nil
 }
 
@@ -117,10 +114,10 @@ var (
 
 // checkKeys walks a mapping and names the first key that is not known.
 func checkKeys(file string, node *yaml.Node, known keys, owner string) error {
-	if node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
 	switch node.Kind {
+	case yaml.AliasNode:
+		// An alias may hold itself, or double at every level.
+		return fmt.Errorf("parse ontology %s: line %d: alias *%s; write the value out", file, node.Line, node.Value)
 	case yaml.SequenceNode:
 		for _, item := range node.Content {
 			if err := checkKeys(file, item, known, owner); err != nil {
