@@ -1,0 +1,68 @@
+# graphmill. `make demo` builds everything and answers a question about examples/corpus; `make test` is what CI runs.
+# Needs Linux on x86-64 (glibc 2.35 or newer), Go 1.26, gcc, Python 3 with pip. Everything else is fetched into .deps/.
+
+GO ?= go
+# Both programs open libonnxruntime.so at run time, which takes cgo.
+export CGO_ENABLED = 1
+
+# The demo keeps its graph here, away from the user's own (~/.local/share/graphmill).
+DEMO_DATA ?= $(CURDIR)/.demo
+DEMO_CORPUS ?= examples/corpus
+DEMO_CONFIG ?= examples/graphmill.yaml
+DEMO_QUESTION ?= Who worked with Charles Babbage, and on what?
+
+TEST_TIMEOUT ?= 10m
+SOAK_TIME ?= 10m
+BENCH ?= .
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build test test-race check fmt demo soak bench clean distclean tools
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
+
+tools:
+	@command -v $(GO) >/dev/null || { echo "make: Go is not installed; next: get 1.26 or newer from https://go.dev/dl/ and put it on the PATH" >&2; exit 1; }
+	@command -v "$$($(GO) env CC | cut -d' ' -f1)" >/dev/null || { echo "make: no C compiler ($$($(GO) env CC)), which cgo needs; next: apt-get install gcc libc6-dev" >&2; exit 1; }
+	@command -v python3 >/dev/null || { echo "make: Python 3 is not installed, which fetches the engine; next: apt-get install python3 python3-pip" >&2; exit 1; }
+
+deps: tools ## fetch the graph engine and ONNX Runtime into .deps/ (nothing when they are there)
+	@scripts/fetch-deps
+
+build: tools ## build bin/ingestd and bin/queryd
+	$(GO) build -trimpath -o bin/ ./ingestd ./queryd
+
+check: tools ## formatting and go vet
+	@unformatted="$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go'))"; \
+	if [ -n "$$unformatted" ]; then echo "make: not formatted:" $$unformatted "; next: make fmt" >&2; exit 1; fi
+	$(GO) vet ./...
+
+test: deps check ## everything CI runs: checks, all tests, and the short ones again under the race detector
+	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+	$(GO) test -race -short -timeout $(TEST_TIMEOUT) ./...
+
+test-race: deps ## all tests under the race detector
+	$(GO) test -race -timeout 30m ./...
+
+fmt: tools ## format the code
+	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+demo: export GRAPHMILL_DATA_DIR = $(DEMO_DATA)
+demo: export DEMO_QUESTION := $(DEMO_QUESTION)
+demo: deps build ## build, ingest examples/corpus, and answer a question about it
+	bin/ingestd run --root $(DEMO_CORPUS) --config $(DEMO_CONFIG)
+	@echo
+	bin/queryd call retrieve "$$(python3 -c 'import json, os; print(json.dumps({"question": os.environ["DEMO_QUESTION"]}))')"
+
+soak: deps ## the long tests (kill -9 again and again) for SOAK_TIME
+	GRAPHMILL_SOAK=$(SOAK_TIME) $(GO) test -run Soak -count 1 -timeout 2h ./...
+
+bench: deps ## benchmarks; BENCH chooses by name
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+clean: ## remove what was built
+	rm -rf bin coverage.out
+
+distclean: clean ## also remove what was fetched, and the demo's graph
+	@if [ -d $(DEMO_DATA)/engine ]; then GRAPHMILL_DATA_DIR=$(DEMO_DATA) $(GO) run ./ingestd db stop; fi
+	rm -rf .deps $(DEMO_DATA)
