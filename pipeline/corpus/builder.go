@@ -1,0 +1,99 @@
+package corpus
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"graphmill/pipeline/graph"
+)
+
+// Builder puts a document's text together from blocks, so that the blocks cover
+// it. The zero value is ready; Limit bounds the text.
+type Builder struct {
+	// Limit is the largest number of bytes; blocks that would pass it are left
+	// out and Full reports so. 0 is DefaultMaxTextBytes.
+	Limit  int64
+	text   strings.Builder
+	blocks []Block
+	full   bool
+}
+
+// Add appends a block. White space around its text is dropped, but for the
+// indentation of the first line of code; a block without text is not added.
+// Blocks stand a blank line apart, list items and their like a line; prefix is
+// what stands before the block on its line: white space.
+func (b *Builder) Add(kind BlockKind, depth int, text string) {
+	b.AddIndented(kind, depth, "", text)
+}
+
+// AddIndented is Add with white space before the block.
+func (b *Builder) AddIndented(kind BlockKind, depth int, indent, text string) {
+	text = trimBlock(kind, text)
+	if text == "" {
+		return
+	}
+	limit := b.Limit
+	if limit == 0 {
+		limit = DefaultMaxTextBytes
+	}
+	if b.full || int64(b.text.Len()+len(text)+len(indent)+2) > limit {
+		b.full = true
+		return
+	}
+	if n := len(b.blocks); n > 0 {
+		b.text.WriteByte('\n')
+		if kind != ListItem || b.blocks[n-1].Kind != ListItem {
+			b.text.WriteByte('\n')
+		}
+	}
+	b.text.WriteString(indent)
+	start := b.text.Len()
+	b.text.WriteString(text)
+	b.blocks = append(b.blocks, Block{Kind: kind, Depth: depth, Range: graph.Range{Start: start, End: b.text.Len()}})
+}
+
+// Len is the number of blocks so far.
+func (b *Builder) Len() int { return len(b.blocks) }
+
+// Full reports whether a block was left out because of Limit.
+func (b *Builder) Full() bool { return b.full }
+
+// Document returns what was added as a document of the file, with its sections.
+// It is ErrTooLarge when the builder is full.
+func (b *Builder) Document(file File, format Format) (*Document, error) {
+	if b.full {
+		return nil, TextTooLarge(file.Path, Limits{MaxTextBytes: b.Limit})
+	}
+	text := b.text.String()
+	return &Document{File: file, Format: format, Text: text, Blocks: b.blocks, Sections: SectionsOf(text, b.blocks)}, nil
+}
+
+func trimBlock(kind BlockKind, text string) string {
+	text = dropControls(text)
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || kind != Code {
+		return trimmed
+	}
+	start := strings.Index(text, trimmed)
+	lineStart := strings.LastIndexByte(text[:start], '\n') + 1
+	return text[lineStart : start+len(trimmed)]
+}
+
+// dropControls removes what Decode removes, which character references in
+// markup can bring back, and page breaks, which are no part of a block.
+func dropControls(text string) string {
+	if utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0 {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '\r' || r == '\f' {
+			return '\n'
+		}
+		if isControl(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func isControl(r rune) bool { return r < 0x20 && r != '\t' && r != '\n' || r == 0x7f }
