@@ -11,7 +11,8 @@ import (
 // Resolver groups mentions into entities. Implementations are safe for
 // concurrent use, and the result does not depend on the order of the mentions.
 type Resolver interface {
-	// Resolve returns, for each mention, the id of its entity, and the merges
+	// Resolve returns, for each mention, the id of its entity ("" for a name
+	// that can name nothing: the mention is dropped), and the merges
 	// it made between names that are not written alike, each with its reason.
 	Resolve(ctx context.Context, mentions []graph.Mention) (Resolution, error)
 }

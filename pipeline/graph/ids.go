@@ -6,9 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 )
 
 // DocumentID names a document: "file:" and its path under the files root.
@@ -48,9 +45,12 @@ func NewSectionID(document DocumentID, order int, title string) SectionID {
 // normalised name, with two differences that keep ids unique and bounded: a
 // name that itself holds an underscore gets a hash appended, because
 // "new_york" and "new york" would collide; an id beyond 200 bytes is hashed
-// whole.
+// whole. A name without a usable key has no id: the result is "".
 func NewEntityID(name, entityType string) EntityID {
 	key := NameKey(name)
+	if key == "" {
+		return ""
+	}
 	kind := strings.ToLower(entityType)
 	id := strings.ReplaceAll(key, " ", "_")
 	if strings.Contains(key, "_") {
@@ -80,52 +80,4 @@ func Hash(parts ...string) string {
 		sum.Write([]byte(part))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// quoteFold maps the quotes and dashes that typesetting puts where a keyboard
-// has one of each.
-var quoteFold = strings.NewReplacer(
-	"‘", "'", "’", "'", "‛", "'", "ʼ", "'", "′", "'", "`", "'", "´", "'",
-	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`,
-	"‐", "-", "‑", "-", "‒", "-", "–", "-", "−", "-",
-)
-
-// NameKey is the form under which two spellings of a name are the same name:
-// Unicode NFKC, case folded, quotes and hyphens unified, invisible characters
-// out, white space collapsed, surrounding quotes and a trailing possessive
-// taken off. Accents, digits and other punctuation count: "3.1" is not "3.2",
-// "Müller" is not "Muller".
-func NameKey(name string) string {
-	key := norm.NFKC.String(name)
-	key = cases.Fold().String(key)
-	key = norm.NFKC.String(quoteFold.Replace(key))
-	key = strings.Map(func(r rune) rune {
-		if r == '\u00ad' || unicode.Is(unicode.Cf, r) || (unicode.IsControl(r) && !unicode.IsSpace(r)) {
-			return -1
-		}
-		return r
-	}, key)
-	key = strings.Join(strings.Fields(key), " ")
-	key = strings.Trim(key, `"' `)
-	key = strings.TrimSuffix(key, "'s")
-	return strings.Trim(key, `"' `)
-}
-
-// DisplayName tidies a name as it stands in a text for showing: NFC, invisible
-// characters out, white space collapsed, surrounding quotes and a trailing
-// possessive off. Case is kept.
-func DisplayName(name string) string {
-	name = norm.NFC.String(name)
-	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) || (unicode.IsControl(r) && !unicode.IsSpace(r)) {
-			return -1
-		}
-		return r
-	}, name)
-	name = strings.Join(strings.Fields(name), " ")
-	name = strings.Trim(name, "\"'“”‘’«»` ")
-	for _, suffix := range []string{"'s", "’s"} {
-		name = strings.TrimSuffix(name, suffix)
-	}
-	return name
 }
