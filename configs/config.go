@@ -44,8 +44,7 @@ type Config struct {
 	// and have no effect, or that look mistyped.
 	Warnings []string `key:"-"`
 
-	origins map[string]origin
-	display map[string]string
+	origins map[string]origin `key:"-"`
 }
 
 // Values of Config.Output.

@@ -1,23 +1,32 @@
 package configs
 
-// RuleParameters are the chunker parameters that a rule may set.
-func RuleParameters() []string {
-	return []string{"chunk_tokens", "chunk_chars", "overlap_tokens", "overlap_chars", "overlap_sentences"}
-}
-
 // Setting is one line of the effective configuration.
 type Setting struct {
 	Key     string `json:"key"`
-	Value   string `json:"value"` // secrets masked
-	Origin  string `json:"origin"`
+	Value   string `json:"value"`  // as the environment would have it; secrets masked
+	Origin  string `json:"origin"` // see Config.Origin
 	Allowed string `json:"allowed"`
 }
 
-type origin struct{}
+// Origin says where a key's value came from: "default", "file
+// graphmill.yaml:12", "environment FALKOR_PORT", "flag --jobs", "program".
+func (c *Config) Origin(key string) string { return c.origins[key].String() }
 
-// Origin says where a value came from: "default", "file graphmill.yaml:12",
-// "environment FALKOR_PORT", "flag --jobs".
-func (c *Config) Origin(key string) string { return "" }
+// IsSet reports whether a key's value was given and is not the default.
+func (c *Config) IsSet(key string) bool { return c.origins[key].layer != layerDefault }
 
 // Effective lists every setting in the order of the table.
-func (c *Config) Effective() []Setting { return nil }
+func (c *Config) Effective() []Setting {
+	keys := Keys()
+	settings := make([]Setting, len(keys))
+	for i := range keys {
+		key := &keys[i]
+		settings[i] = Setting{
+			Key:     key.Name,
+			Value:   key.format(field(c, key.Name).Interface()),
+			Origin:  c.Origin(key.Name),
+			Allowed: key.AllowedText(),
+		}
+	}
+	return settings
+}
