@@ -1,0 +1,153 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// wasmPage is the WebAssembly page size in bytes.
+const wasmPage = 64 << 10
+
+// engine owns the WebAssembly runtime. It starts with the first file and lends
+// one fresh instance a file, so that no file sees what another left behind.
+type engine struct {
+	options Options
+	slots   chan struct{} // as many as instances may live at once
+
+	mu     sync.Mutex
+	pool   pdfium.Pool
+	cache  wazero.CompilationCache
+	closed bool
+}
+
+var (
+	errClosed = errors.New("the PDF parser is closed")
+	// errStart is no fault of the file that happened to be first.
+	errStart = errors.New("start PDF engine")
+)
+
+func newEngine(options Options) *engine {
+	return &engine{options: options, slots: make(chan struct{}, options.Instances)}
+}
+
+// lend waits for a free slot and calls use with a fresh instance. When ctx is
+// done while use runs, the instance is killed, which makes the call that is
+// under way return with an error. A panic in use becomes an error.
+func (e *engine) lend(ctx context.Context, use func(pdfium.Pdfium) error) error {
+	select {
+	case e.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-e.slots }()
+	pool, err := e.start()
+	if err != nil {
+		return err
+	}
+	instance, err := pool.GetInstanceWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("%w instance: %w", errStart, err)
+	}
+	killed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		_ = instance.Kill()
+	})
+	err = callSafely(instance, use)
+	if !stop() {
+		<-killed
+		return errors.Join(ctx.Err(), err)
+	}
+	// The library's Close walks its own state, which a trap may have left torn;
+	// Kill only drops the instance.
+	if kill := instance.Kill(); kill != nil && err == nil {
+		return fmt.Errorf("stop PDF engine instance: %w", kill)
+	}
+	return err
+}
+
+func callSafely(instance pdfium.Pdfium, use func(pdfium.Pdfium) error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("PDF engine: %v", cause)
+		}
+	}()
+	return use(instance)
+}
+
+// start compiles the engine once; a failed start is tried again by the next
+// file, since its cause (a full disk) may have gone.
+func (e *engine) start() (pdfium.Pool, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errClosed
+	}
+	if e.pool != nil {
+		return e.pool, nil
+	}
+	config := wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
+		WithMemoryLimitPages(uint32(e.options.MemoryBytes / wasmPage)).
+		// Without it a file that hangs could not be stopped. It costs about
+		// three times the engine's time a page, which extraction still dwarfs.
+		WithCloseOnContextDone(true)
+	if e.options.CacheDir != "" {
+		cache, err := wazero.NewCompilationCacheWithDir(e.options.CacheDir)
+		if err != nil {
+			return nil, fmt.Errorf("%w: open its cache %s: %w; make the directory writable or name another one", errStart, e.options.CacheDir, err)
+		}
+		e.cache = cache
+		config = config.WithCompilationCache(cache)
+	}
+	pool, err := webassembly.Init(webassembly.Config{
+		Context:       context.Background(),
+		MaxIdle:       0,
+		MaxTotal:      e.options.Instances,
+		FSConfig:      wazero.NewFSConfig(), // nothing mounted
+		RuntimeConfig: config,
+		Stdout:        io.Discard,
+		Stderr:        io.Discard,
+		RandomSource:  zeroes{},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errStart, err)
+	}
+	e.pool = pool
+	return pool, nil
+}
+
+func (e *engine) close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	var err error
+	if e.pool != nil {
+		err = e.pool.Close()
+	}
+	if e.cache != nil {
+		err = errors.Join(err, e.cache.Close(context.Background()))
+	}
+	return err
+}
+
+// zeroes is the engine's source of randomness: the same file gives the same
+// text.
+type zeroes struct{}
+
+func (zeroes) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
