@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -115,7 +116,9 @@ func (l *loader) bring(cfg *Config, host origin, name string, value any) {
 	if plain, isBool := value.(bool); isBool && !plain {
 		return
 	}
-	if own.layer == host.layer && target.Interface() != value {
+	// A copy of the example file says every default without meaning it.
+	unsaid := own.layer == layerFile && target.Interface() == l.table.key(name).Default
+	if own.layer == host.layer && !unsaid && target.Interface() != value {
 		l.problem(own, name, "contradicts what %s says; give it once", host)
 		return
 	}
@@ -185,10 +188,11 @@ func (l *loader) passwordFile(cfg *Config, name string) {
 	fileKey := name + "_file"
 	path := field(cfg, fileKey).String()
 	own, o := cfg.origins[name], cfg.origins[fileKey]
-	if path == "" || own.layer > o.layer {
+	given := !field(cfg, name).IsZero()
+	if path == "" || given && own.layer > o.layer {
 		return
 	}
-	if own.layer == o.layer {
+	if given && own.layer == o.layer {
 		l.problem(o, fileKey, "%s is given too, by %s; give one of the two", name, own)
 		return
 	}
@@ -233,8 +237,11 @@ func (l *loader) idleFalkor(cfg *Config) {
 	}
 	for i := range l.table.keys {
 		name := l.table.keys[i].Name
+		if !cfg.IsSet(name) || reflect.DeepEqual(field(cfg, name).Interface(), l.table.keys[i].Default) {
+			continue // said and idle, as in a copy of the example file, does no harm
+		}
 		aboutTLS := name == "falkor.ca_file" || name == "falkor.tls_insecure"
-		if cfg.IsSet(name) && (aboutTLS || section != "" && strings.HasPrefix(name, section)) {
+		if aboutTLS || section != "" && strings.HasPrefix(name, section) {
 			l.warn("%s (%s) has no effect without %s", name, cfg.Origin(name), without)
 		}
 	}

@@ -60,6 +60,9 @@ func (k *Key) EnvNames() []string {
 func (k *Key) AllowedText() string {
 	switch k.Kind {
 	case KindInt:
+		if k.Min == k.Max {
+			return fmt.Sprintf("%d only", int64(k.Min))
+		}
 		return fmt.Sprintf("an integer from %d to %d", int64(k.Min), int64(k.Max))
 	case KindNumber:
 		return fmt.Sprintf("a number from %s to %s", formatFloat(k.Min), formatFloat(k.Max))
