@@ -37,18 +37,14 @@ func headingAt(text string, g, next group, whole bool) (lines, depth int) {
 	if chapter.MatchString(first) {
 		return 1, 1
 	}
-	return 1 - boolInt(numberedDepth(text, g, next) == 0), numberedDepth(text, g, next)
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
+	if depth := numberedDepth(text, g, next); depth > 0 {
+		return 1, depth
 	}
-	return 0
+	return 0, 0
 }
 
 var (
-	chapter  = regexp.MustCompile(`^(?:CHAPTER|Chapter|PART|Part|BOOK|Book|SECTION|Section|APPENDIX|Appendix) (?:[IVXLC]{1,7}|\d{1,3}|[A-Z])(?:$|[.:—–-]?$|[.:]? [\p{Lu}\d—–-].{0,70}$)`)
+	chapter  = regexp.MustCompile(`^(?:CHAPTER|Chapter|PART|Part|BOOK|Book|SECTION|Section|APPENDIX|Appendix) (?:[IVXLC]{1,7}|\d{1,3}|[A-Z])(?:[.:]|[.:]? [\p{Lu}\d—–-].{0,70})?$`)
 	numbered = regexp.MustCompile(`^(\d{1,2}(?:\.\d{1,3}){0,4})\.?\)? +\p{Lu}[^.;!?]{1,70}$`)
 )
 
