@@ -38,7 +38,7 @@ type Config struct {
 	Queryd     Queryd     `key:"queryd"`
 	MCP        MCP        `key:"mcp"`
 
-	// File is the configuration file that was read; "" when none was.
+	// File is the configuration file that was read, absolute; "" when none was.
 	File string `key:"-"`
 	// Warnings are sentences for the operator about settings that were given
 	// and have no effect, or that look mistyped.

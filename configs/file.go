@@ -228,27 +228,8 @@ func (k *Key) parseNode(node *yaml.Node) (any, error) {
 		return nil, wrong
 	}
 	switch k.Kind {
-	case KindInt:
-		if node.Tag != "!!int" {
-			return nil, wrong
-		}
-		var n int
-		if node.Decode(&n) != nil {
-			return nil, errOutOfRange
-		}
-		return n, nil
-	case KindNumber:
-		var f float64
-		if node.Tag != "!!int" && node.Tag != "!!float" || node.Decode(&f) != nil {
-			return nil, wrong
-		}
-		return f, nil
-	case KindBool:
-		var b bool
-		if node.Tag != "!!bool" || node.Decode(&b) != nil {
-			return nil, wrong
-		}
-		return b, nil
+	case KindInt, KindNumber, KindBool:
+		return k.parsePlain(node)
 	case KindSize:
 		if node.Tag != "!!int" && node.Tag != "!!str" {
 			return nil, wrong
@@ -267,6 +248,25 @@ func (k *Key) parseNode(node *yaml.Node) (any, error) {
 		return []string{node.Value}, nil
 	}
 	return k.parseText(node.Value)
+}
+
+// parsePlain reads an integer, a number or a boolean.
+func (k *Key) parsePlain(node *yaml.Node) (any, error) {
+	var n int
+	var f float64
+	var b bool
+	switch {
+	case k.Kind == KindInt && node.Tag == "!!int":
+		if node.Decode(&n) != nil {
+			return nil, errOutOfRange
+		}
+		return n, nil
+	case k.Kind == KindNumber && (node.Tag == "!!int" || node.Tag == "!!float") && node.Decode(&f) == nil:
+		return f, nil
+	case k.Kind == KindBool && node.Tag == "!!bool" && node.Decode(&b) == nil:
+		return b, nil
+	}
+	return nil, fmt.Errorf("is %s", kindOf(node))
 }
 
 func textList(node *yaml.Node) ([]string, error) {

@@ -200,7 +200,7 @@ func servingKeys() []Key {
 }
 
 // The strategies by name. Package configs imports none of them, so that a
-// reader of the graph does not; a test of theirs compares.
+// reader of the graph does not; a test compares.
 var (
 	chunkerNames   = []string{"fixed", "sentence", "structural"}
 	extractorNames = []string{"gliner", "pattern"}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -45,7 +46,11 @@ func Load(source Source) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.File = l.file
+	if l.file != "" {
+		if cfg.File, err = filepath.Abs(l.file); err != nil {
+			return nil, fmt.Errorf("locate configuration file: %w", err)
+		}
+	}
 	l.finish(cfg)
 	if len(l.problems) > 0 {
 		return nil, &Error{Problems: l.problems}
