@@ -3,7 +3,15 @@
 // mention or a graph is.
 package models
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// RuntimeVersion is the version of ONNX Runtime that the Go binding is made
+// for; it refuses an older one.
+const RuntimeVersion = "1.26.0"
 
 // Embedder turns texts into vectors. Implementations are safe for concurrent
 // use; the same text gives the same vector in every call and every batch; a
@@ -32,6 +40,9 @@ type SessionOptions struct {
 	// IntraOpThreads is how many threads one call uses; 0 means 1, so that
 	// parallelism comes from calls side by side.
 	IntraOpThreads int
+	// Arena lets the engine keep memory between calls in arenas of its own. It
+	// is off by default: see the figures in docs/models.md.
+	Arena bool
 }
 
 // Session is a loaded model. Run is safe for concurrent use.
@@ -49,4 +60,29 @@ type Tensor struct {
 	Int64   []int64
 	Float32 []float32
 	Bool    []bool
+}
+
+// check reports whether exactly one data field is set and has the length that
+// the shape says, which must not be zero.
+func (t Tensor) check() error {
+	size := int64(1)
+	for _, n := range t.Shape {
+		if n <= 0 || size > (1<<40)/n {
+			return fmt.Errorf("shape %v is empty or too large", t.Shape)
+		}
+		size *= n
+	}
+	set, length := 0, 0
+	for _, n := range []int{len(t.Int64), len(t.Float32), len(t.Bool)} {
+		if n > 0 {
+			set, length = set+1, n
+		}
+	}
+	if set != 1 {
+		return errors.New("exactly one data field must be set")
+	}
+	if int64(length) != size {
+		return fmt.Errorf("shape %v needs %d values, not %d", t.Shape, size, length)
+	}
+	return nil
 }

@@ -1,0 +1,64 @@
+package extractors
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"graphmill/pipeline/graph"
+)
+
+// glinerWords cuts text into the words that GLiNER was trained on. The
+// reference engine writes the rule as the Python expression
+// \w+(?:[-_]\w+)*|\S: letters, digits and underscores, joined by single
+// hyphens, or any one other character that is not white space.
+func glinerWords(text string) []graph.Range {
+	words := make([]graph.Range, 0, len(text)/5)
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case isWordRune(r):
+			end := wordEnd(text, i+size)
+			words = append(words, graph.Range{Start: i, End: end})
+			i = end
+		case isPythonSpace(r):
+			i += size
+		default:
+			words = append(words, graph.Range{Start: i, End: i + size})
+			i += size
+		}
+	}
+	return words
+}
+
+// wordEnd returns where the word ends that has its first character before at.
+func wordEnd(text string, at int) int {
+	for at < len(text) {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		if r == '-' {
+			next, width := utf8.DecodeRuneInString(text[at+size:])
+			if width == 0 || !isWordRune(next) {
+				return at
+			}
+			at += size + width
+			continue
+		}
+		if !isWordRune(r) {
+			return at
+		}
+		at += size
+	}
+	return at
+}
+
+// isWordRune is Python's \w: combining marks do not belong to it.
+func isWordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r)
+}
+
+// isPythonSpace is Python's \s: Unicode's white space and four separators.
+func isPythonSpace(r rune) bool {
+	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
+}
