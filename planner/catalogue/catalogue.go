@@ -20,11 +20,15 @@ type Strategy struct {
 	Description string // one line
 	Parameters  []Parameter
 	Cost        Cost
+	// Version is raised whenever the strategy gives other results than before
+	// for the same input and parameters. It is part of a plan's fingerprint.
+	Version int
 	// Cheap strategies are allowed by the default plan limits.
 	Cheap bool
 }
 
-// Parameter is a number that a rule may set.
+// Parameter is a number that a rule may set. A Default outside the bounds means
+// that the parameter is off unless it is set.
 type Parameter struct {
 	Name     string // as rules write it: "chunk_tokens"
 	Default  int
