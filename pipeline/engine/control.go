@@ -178,7 +178,7 @@ func (l layout) isLingering() bool {
 }
 
 // lingerPoll is how often the waiting process looks whether it is still needed.
-const lingerPoll = 5 * time.Second
+const lingerPoll = 2 * time.Second
 
 // KeepAlive is what LingerCommand runs: it waits until the engine was not used for
 // the time that the last user asked for, and stops it. Killing it at any moment is

@@ -63,6 +63,8 @@ type Options struct {
 	// Progress is told, in a sentence, what is being waited for. It is called
 	// from the goroutine that called Acquire. May be nil.
 	Progress func(string)
+
+	serverArguments []string // for tests
 }
 
 func (o Options) withDefaults() Options {

@@ -120,14 +120,16 @@ func hasOpen(pid int, path string) bool {
 
 // serverPIDs are all processes that have server.lock open: the server, and a child
 // of it that rewrites the append-only file and may outlive it.
-func (l layout) serverPIDs() []int {
+func (l layout) serverPIDs() []int { return l.openers("server.lock") }
+
+func (l layout) openers(name string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
 	var pids []int
 	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != os.Getpid() && hasOpen(pid, l.path("server.lock")) {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != os.Getpid() && hasOpen(pid, l.path(name)) {
 			pids = append(pids, pid)
 		}
 	}
@@ -223,7 +225,7 @@ func (l layout) startServer(options Options, lock *lockFile) (instance, error) {
 	if err := l.writeInstance(server); err != nil {
 		return instance{}, err
 	}
-	command := exec.Command(binaries.RedisServer, l.arguments(options, binaries, socket)...)
+	command := exec.Command(binaries.RedisServer, append(l.arguments(options, binaries, socket), options.serverArguments...)...)
 	command.Stdout, command.Stderr = log, log
 	command.Dir = l.dir
 	command.Env = serverEnvironment()

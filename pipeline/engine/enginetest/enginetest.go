@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -30,25 +29,35 @@ type Fixture struct {
 
 	t     testing.TB
 	lease *engine.Lease
-	watch *watcher
 }
 
-// Start starts an engine with nothing in it. It is stopped and its directory
-// removed when the test ends.
-func Start(t testing.TB) *Fixture {
+// DataDir makes a data directory with nothing in it. Whatever engine runs in it is
+// stopped, and it is removed, when the test ends.
+func DataDir(t testing.TB) string {
 	t.Helper()
 	// Not t.TempDir: its name grows with the test's, and a socket's path is short.
 	dir, err := os.MkdirTemp("", "gm")
 	if err != nil {
-		t.Fatalf("make a directory for the engine: %v", err)
+		t.Fatalf("make a data directory: %v", err)
 	}
-	f := &Fixture{DataDir: dir, t: t}
+	watcher := watch(t, dir)
 	t.Cleanup(func() {
-		f.stop()
-		if err := os.RemoveAll(dir); err != nil {
-			t.Errorf("remove the engine's directory: %v", err)
+		if _, err := engine.Stop(context.Background(), engine.Options{DataDir: dir}, true); err != nil {
+			t.Errorf("stop engine: %v", err)
 		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("remove the data directory: %v", err)
+		}
+		watcher.end()
 	})
+	return dir
+}
+
+// Start starts an engine with nothing in it, in a directory of [DataDir].
+func Start(t testing.TB) *Fixture {
+	t.Helper()
+	f := &Fixture{DataDir: DataDir(t), t: t}
+	t.Cleanup(f.stop)
 	f.Restart()
 	return f
 }
@@ -66,7 +75,6 @@ func (f *Fixture) Restart() {
 		f.t.Fatalf("start engine: %v", err)
 	}
 	f.lease, f.Address, f.Writer = lease, lease.Address(), lease.Credentials()
-	f.watch = watch(f.t, lease.PID(), f.DataDir)
 	reader, err := engine.AcquireReader(ctx, Options(f.t, f.DataDir))
 	if err != nil {
 		f.t.Fatalf("join engine as reader: %v", err)
@@ -110,12 +118,11 @@ func (f *Fixture) stop() {
 	if f.lease == nil {
 		return
 	}
-	f.watch.end()
 	if err := f.lease.Release(); err != nil {
 		f.t.Errorf("stop engine: %v", err)
 	}
 	f.lease = nil
-	// A program under test may have left a use behind; the fixture is over all the same.
+	// Others that use it do not keep it up: the test said stop.
 	if _, err := engine.Stop(context.Background(), engine.Options{DataDir: f.DataDir}, true); err != nil {
 		f.t.Errorf("stop engine: %v", err)
 	}
@@ -161,14 +168,14 @@ type watcher struct {
 	input   io.WriteCloser
 }
 
-func watch(t testing.TB, pid int, dir string) *watcher {
+func watch(t testing.TB, dir string) *watcher {
 	t.Helper()
-	if strings.ContainsAny(dir, "'") {
-		t.Fatalf("temporary directory %s has a quote in its name", dir)
-	}
 	// Its input ends when this process does. The word "done" means a clean end.
-	command := exec.Command("sh", "-c", fmt.Sprintf(
-		"read word; [ \"$word\" = done ] || { kill %d; sleep 1; rm -rf '%s'; }", pid, dir))
+	command := exec.Command("sh", "-c", `read word; [ "$word" = done ] || {
+		pid=$(sed -n 's/^{"pid":\([0-9][0-9]*\),.*/\1/p' "$1/engine/engine.pid")
+		[ -n "$pid" ] && kill "$pid" && sleep 1
+		rm -rf "$1"
+	}`, "sh", dir)
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	input, err := command.StdinPipe()
 	if err != nil {
