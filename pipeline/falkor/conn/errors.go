@@ -39,7 +39,10 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := e.Op + ": " + e.text
+	s := e.Op
+	if e.text != "" {
+		s += ": " + e.text
+	}
 	if e.Hint != "" {
 		s += "; " + e.Hint
 	}

@@ -29,6 +29,8 @@ type Field struct {
 // maxDepth bounds how deep values nest.
 const maxDepth = 32
 
+const smallestNormal = 0x1p-1022
+
 // Append renders "CYPHER name=value … " behind b, names sorted; nothing when
 // there are no parameters.
 func (p Params) Append(b []byte) ([]byte, error) {
@@ -61,9 +63,9 @@ func appendValue(b []byte, value any, depth int) ([]byte, error) {
 	case bool:
 		return strconv.AppendBool(b, v), nil
 	case int:
-		return appendInt(b, int64(v)), nil
+		return strconv.AppendInt(b, int64(v), 10), nil
 	case int64:
-		return appendInt(b, v), nil
+		return strconv.AppendInt(b, v, 10), nil
 	case float64:
 		return appendFloat(b, v, 64)
 	case float32:
@@ -95,7 +97,7 @@ func appendReflected(b []byte, v reflect.Value, depth int) ([]byte, error) {
 	case reflect.String:
 		return appendString(b, v.String()), nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return appendInt(b, v.Int()), nil
+		return strconv.AppendInt(b, v.Int(), 10), nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		if v.Uint() > math.MaxInt64 {
 			return b, fmt.Errorf("integer %d is beyond 64 bits with sign", v.Uint())
@@ -206,16 +208,14 @@ func appendEntry(b []byte, key string, value any, depth int) ([]byte, error) {
 	return b, nil
 }
 
-// appendInt writes the smallest integer as an expression: its magnitude alone
-// does not fit, and the engine reads the sign apart.
-func appendInt(b []byte, n int64) []byte {
-	return strconv.AppendInt(b, n, 10)
-}
-
-// appendFloat keeps a float a float: 1 is written 1.0.
+// appendFloat keeps a float a float: 1 is written 1.0. The engine overflows on a
+// subnormal number, which becomes zero.
 func appendFloat(b []byte, f float64, bits int) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return b, fmt.Errorf("%v cannot be stored", f)
+	}
+	if math.Abs(f) < smallestNormal {
+		return append(b, "0.0"...), nil
 	}
 	start := len(b)
 	b = strconv.AppendFloat(b, f, 'g', -1, bits)

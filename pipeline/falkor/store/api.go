@@ -3,6 +3,7 @@ package store
 import (
 	"time"
 
+	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/graph"
 )
 
@@ -43,30 +44,11 @@ type StoredDocument struct {
 // statement. Its fingerprints are empty.
 const StatusWriting = "writing"
 
-// Meta is what the graph says of itself.
-type Meta struct {
-	Exists  bool // the graph was written by this program; all else is zero otherwise
-	Schema  int
-	Sources map[string]string // name of a files root ("" for the only one) → its absolute path
-	// EmbeddingModel and Dimension are what the vectors were made with; "" and 0
-	// before the first index.
-	EmbeddingModel  string
-	Dimension       int
-	FinalizePending bool // rows changed since the last finalize
-	Counts          Counts
-}
-
-// Counts are the graph's numbers at the last finalize.
-type Counts struct {
-	Documents     int            `json:"documents"`
-	Chunks        int            `json:"chunks"`
-	Sections      int            `json:"sections"`
-	Entities      int            `json:"entities"`
-	Mentions      int            `json:"mentions"`
-	Relations     int            `json:"relations"`
-	EntityTypes   map[string]int `json:"entity_types"`   // label → entities
-	RelationTypes map[string]int `json:"relation_types"` // type → edges
-}
+// Meta and Counts are what the graph says of itself.
+type (
+	Meta   = shape.Meta
+	Counts = shape.Counts
+)
 
 // VectorKind says what a vector belongs to.
 type VectorKind string

@@ -1,0 +1,154 @@
+// Package shape knows how a graph is laid out: labels, relationship types,
+// property names, and what the graph says of itself (its meta node, its indexes,
+// its ontology). It reads through a function handed in and never writes; both
+// stores stand on it.
+package shape
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"graphmill/pipeline/falkor/conn"
+	"graphmill/pipeline/falkor/cypher"
+)
+
+// Schema is the version of the layout that this program writes.
+const Schema = 1
+
+// MaxAliases bounds an entity's aliases: the smallest stay.
+const MaxAliases = 64
+
+// MaxSourceChunks bounds the list source_chunk_ids of an entity, which other
+// readers of the graph want; its MENTIONED_IN edges are the full list.
+const MaxSourceChunks = 256
+
+// Query runs one reading statement on a graph.
+type Query func(ctx context.Context, graph string, statement cypher.Statement) (*conn.Rows, error)
+
+// Meta is what the graph says of itself.
+type Meta struct {
+	Exists  bool // the graph was written by this program; all else is zero otherwise
+	Schema  int
+	Sources map[string]string // name of a files root ("" for the only one) → its absolute path
+	// EmbeddingModel and Dimension are what the vectors were made with; "" and 0
+	// before the first index.
+	EmbeddingModel  string
+	Dimension       int
+	FinalizePending bool // rows changed since the last finalize
+	Counts          Counts
+}
+
+// Counts are the graph's numbers at the last finalize.
+type Counts struct {
+	Documents     int            `json:"documents"`
+	Chunks        int            `json:"chunks"`
+	Sections      int            `json:"sections"`
+	Entities      int            `json:"entities"`
+	Mentions      int            `json:"mentions"`
+	Relations     int            `json:"relations"`
+	EntityTypes   map[string]int `json:"entity_types"`   // label → entities
+	RelationTypes map[string]int `json:"relation_types"` // type → edges
+}
+
+// Index is one label's or relationship type's indexes.
+type Index struct {
+	Label       string
+	Edge        bool                // of a relationship type
+	Types       map[string][]string // property → RANGE, FULLTEXT, VECTOR
+	Dimension   int                 // of the vector index; 0 for none
+	Operational bool
+	Done, Total int // rows indexed, while not operational
+}
+
+// Has reports whether a property has an index of a type.
+func (x Index) Has(property, kind string) bool { return slices.Contains(x.Types[property], kind) }
+
+// ReadMeta reads the meta node.
+func ReadMeta(ctx context.Context, query Query, graph string) (Meta, error) {
+	rows, err := query(ctx, graph, cypher.New(`MATCH (m:__Meta__ {id: 'default'})
+RETURN m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.embedding_dimension AS dimension,
+       m.finalize AS finalize, m.counts AS counts`, nil))
+	if conn.KindOf(err) == conn.NoGraph {
+		return Meta{}, nil
+	}
+	if err != nil || rows.Len() == 0 {
+		return Meta{}, err
+	}
+	meta := Meta{
+		Exists:          true,
+		Schema:          rows.Int(0, "schema"),
+		EmbeddingModel:  rows.String(0, "model"),
+		Dimension:       rows.Int(0, "dimension"),
+		FinalizePending: rows.String(0, "finalize") == "pending",
+		Sources:         map[string]string{},
+	}
+	for _, line := range rows.Strings(0, "sources") {
+		var source [2]string
+		if err := json.Unmarshal([]byte(line), &source); err != nil {
+			return Meta{}, fmt.Errorf("read meta of graph %s: source %q: %w", graph, line, err)
+		}
+		meta.Sources[source[0]] = source[1]
+	}
+	if text := rows.String(0, "counts"); text != "" {
+		if err := json.Unmarshal([]byte(text), &meta.Counts); err != nil {
+			return Meta{}, fmt.Errorf("read meta of graph %s: counts: %w", graph, err)
+		}
+	}
+	return meta, rows.Err()
+}
+
+// ReadIndexes lists the graph's indexes; none for a graph that is not there.
+func ReadIndexes(ctx context.Context, query Query, graph string) ([]Index, error) {
+	rows, err := query(ctx, graph, cypher.New(`CALL db.indexes() YIELD label, types, options, status, entitytype
+RETURN label, types, options, status, entitytype`, nil))
+	if conn.KindOf(err) == conn.NoGraph {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	indexes := make([]Index, rows.Len())
+	for i := range indexes {
+		status := rows.String(i, "status")
+		index := Index{
+			Label:       rows.String(i, "label"),
+			Edge:        rows.String(i, "entitytype") == "RELATIONSHIP",
+			Types:       map[string][]string{},
+			Operational: status == "OPERATIONAL",
+		}
+		types, _ := rows.Value(i, "types").(map[string]any)
+		for property, kinds := range types {
+			list, _ := kinds.([]any)
+			for _, kind := range list {
+				index.Types[property] = append(index.Types[property], fmt.Sprint(kind))
+			}
+		}
+		options, _ := rows.Value(i, "options").(map[string]any)
+		for _, option := range options {
+			if m, ok := option.(map[string]any); ok {
+				if dimension, ok := m["dimension"].(int64); ok {
+					index.Dimension = int(dimension)
+				}
+			}
+		}
+		index.Done, index.Total = parseProgress(status)
+		indexes[i] = index
+	}
+	return indexes, rows.Err()
+}
+
+// parseProgress reads "[Indexing] 1194/10000: UNDER CONSTRUCTION".
+func parseProgress(status string) (done, total int) {
+	status, _, _ = strings.Cut(strings.TrimPrefix(status, "[Indexing] "), ":")
+	first, second, ok := strings.Cut(status, "/")
+	if !ok {
+		return 0, 0
+	}
+	done, _ = strconv.Atoi(first)
+	total, _ = strconv.Atoi(second)
+	return done, total
+}

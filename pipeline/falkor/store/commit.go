@@ -1,0 +1,302 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"graphmill/pipeline/falkor/conn"
+	"graphmill/pipeline/falkor/cypher"
+	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/graph"
+)
+
+// Commit makes documents stand in the graph as the changes say, all of them in
+// one transaction: new ones are added, others replaced. Chunks that did not
+// change keep their nodes and vectors; what only the old versions said is gone,
+// what other documents support stays. Doing a commit twice is doing it once.
+//
+// The engine answers nobody while it works a transaction, about 100 ms for 200
+// chunks with what was found in them: a commit should not hold much more.
+//
+// Dies anywhere: the graph is as before or as after, see [Store.exec]. Errors:
+// what Change.Validate says, ErrNotLocked, ErrLockLost, and a *conn.Error.
+func (s *Store) Commit(ctx context.Context, changes []Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, c := range changes {
+		if err := c.Validate(); err != nil {
+			return err
+		}
+		id := string(c.Graph.Document.ID)
+		if seen[id] {
+			return fmt.Errorf("commit %s: the document stands twice in one commit", c.Graph.Document.Path)
+		}
+		seen[id] = true
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	transaction, err := s.plan(ctx, changes, sortedKeys(seen))
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, fmt.Sprintf("commit %s", titles(changes)), transaction.writes)
+}
+
+func titles(changes []Change) string {
+	if len(changes) == 1 {
+		return changes[0].Graph.Document.Path
+	}
+	return fmt.Sprintf("%s and %d more", changes[0].Graph.Document.Path, len(changes)-1)
+}
+
+// plan reads what stands and says what is to be written.
+func (s *Store) plan(ctx context.Context, changes []Change, documents []string) (*transaction, error) {
+	added, evidence := map[string]share{}, map[edgeKey][]evidence{}
+	touched, edges := map[string]bool{}, map[edgeKey]bool{}
+	for _, c := range changes {
+		for id, share := range c.shares() {
+			added[id] = added[id].merge(share)
+			touched[id] = true
+		}
+		for key, more := range c.edges() {
+			evidence[key] = append(evidence[key], more...)
+			edges[key] = true
+		}
+	}
+	st, err := s.load(ctx, documents, touched, edges)
+	if err != nil {
+		return nil, err
+	}
+	t := &transaction{}
+	t.begin()
+	t.claim(documents)
+	t.strip(sortedKeys(st.documents), sortedKeys(st.chunks))
+	t.chunks(changes, st)
+	t.deleteChunks(leftOver(changes, st))
+	t.sections(changes)
+	entities, lonely := st.entitiesAfter(added)
+	t.entities(entities, st)
+	t.mentions(changes)
+	relations, unsupported := st.edgesAfter(evidence)
+	t.relations(relations, st)
+	t.deleteRelations(unsupported)
+	t.deleteEntities(lonely)
+	t.finish(changes)
+	return t, nil
+}
+
+// leftOver lists the old chunks that are not among the new.
+func leftOver(changes []Change, st *standing) []string {
+	gone := st.gone()
+	for _, c := range changes {
+		for _, chunk := range c.Graph.Chunks {
+			delete(gone, string(chunk.ID))
+		}
+	}
+	return sortedKeys(gone)
+}
+
+// entitiesAfter says what the touched entities are after the commit and which of
+// them nothing mentions any more.
+func (st *standing) entitiesAfter(added map[string]share) (after map[string]share, lonely []string) {
+	after = make(map[string]share, len(added))
+	for id, share := range added {
+		rest, losing := st.remaining[id]
+		if !losing {
+			rest = st.entities[id]
+		}
+		after[id] = rest.merge(share)
+	}
+	for id, rest := range st.remaining {
+		if _, ok := added[id]; ok {
+			continue
+		}
+		if rest.name == "" {
+			lonely = append(lonely, id)
+		} else {
+			after[id] = rest
+		}
+	}
+	return after, smallest(lonely, len(lonely))
+}
+
+// edgesAfter says what the touched edges are after the commit and which of them
+// have no evidence any more.
+func (st *standing) edgesAfter(added map[edgeKey][]evidence) (after []edge, unsupported []edgeKey) {
+	gone := st.gone()
+	all := map[edgeKey]bool{}
+	for key := range added {
+		all[key] = true
+	}
+	for key := range st.edges {
+		all[key] = true
+	}
+	for _, key := range sortedEdgeKeys(all) {
+		e := st.edges[key]
+		e.source, e.target, e.kind = key.source, key.target, key.kind
+		if e = e.with(added[key], gone); len(e.evidence) > 0 {
+			after = append(after, e)
+		} else {
+			unsupported = append(unsupported, key)
+		}
+	}
+	return after, unsupported
+}
+
+func compareEdgeKeys(a, b edgeKey) int {
+	return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.target, b.target), cmp.Compare(a.kind, b.kind))
+}
+
+// Remove takes documents out of the graph, in one transaction, with everything
+// that only they support. Documents that are not there are no error.
+//
+// Dies anywhere: all of the documents are there or none is.
+func (s *Store) Remove(ctx context.Context, ids []graph.DocumentID) error {
+	documents := make([]string, len(ids))
+	for i, id := range ids {
+		documents[i] = string(id)
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	st, err := s.load(ctx, documents, nil, nil)
+	if err != nil || len(st.documents) == 0 {
+		return err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	present := sortedKeys(st.documents)
+	t := &transaction{}
+	t.begin()
+	t.claim(present)
+	t.strip(present, nil)
+	t.deleteChunks(sortedKeys(st.chunks))
+	entities, lonely := st.entitiesAfter(nil)
+	t.entities(entities, st)
+	relations, unsupported := st.edgesAfter(nil)
+	t.relations(relations, st)
+	t.deleteRelations(unsupported)
+	t.deleteEntities(lonely)
+	t.deleteDocuments(present)
+	return s.exec(ctx, fmt.Sprintf("remove %d documents", len(present)), t.writes)
+}
+
+// Documents reads what the graph has of every document, by path. A document
+// whose commit broke off before it had a path stands under its id.
+func (s *Store) Documents(ctx context.Context) (map[string]StoredDocument, error) {
+	documents := map[string]StoredDocument{}
+	after := ""
+	for {
+		rows, err := s.read(ctx, cypher.New(`MATCH (d:Document) WHERE d.id > $after
+WITH d ORDER BY d.id LIMIT 5000
+RETURN d.id AS id, d.path AS path, d.status AS status, d.plan AS plan, d.size_bytes AS size,
+       d.content_hash AS content, d.plan_hash AS plan_hash, d.ontology_hash AS ontology, d.model_hash AS model, d.format_hash AS format,
+       d.chunk_count AS chunks, d.entity_count AS entities, d.relation_count AS relations
+ORDER BY id`, cypher.Params{"after": after}))
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows.Len() {
+			d := decodeDocument(rows, i)
+			if d.Path == "" {
+				d.Path = string(d.ID)
+			}
+			documents[d.Path] = d
+			after = string(d.ID)
+		}
+		if err := rows.Err(); err != nil {
+			return nil, s.client.Wrap("read documents of graph "+s.options.Graph, err)
+		}
+		if rows.Len() == 0 {
+			return documents, nil
+		}
+	}
+}
+
+func decodeDocument(rows *conn.Rows, i int) StoredDocument {
+	d := StoredDocument{
+		ID: graph.DocumentID(rows.String(i, "id")), Path: rows.String(i, "path"), Status: rows.String(i, "status"), Plan: rows.String(i, "plan"),
+		SizeBytes: int64(rows.Int(i, "size")), Chunks: rows.Int(i, "chunks"), Entities: rows.Int(i, "entities"), Relations: rows.Int(i, "relations"),
+	}
+	if d.Status != StatusWriting {
+		d.Fingerprints = graph.Fingerprints{
+			Content: rows.String(i, "content"), Plan: rows.String(i, "plan_hash"), Ontology: rows.String(i, "ontology"),
+			Model: rows.String(i, "model"), Format: rows.String(i, "format"),
+		}
+	}
+	return d
+}
+
+// rangeIndexes are made before the first row: every look-up by id or name goes
+// through one. Relationship types come after labels.
+var rangeIndexes = []struct {
+	label, property string
+	edge            bool
+}{
+	{label: "Document", property: "id"},
+	{label: "Chunk", property: "id"},
+	{label: "Chunk", property: "embedding_pending"},
+	{label: "__Entity__", property: "id"},
+	{label: "__Entity__", property: "name_key"},
+	{label: "__Entity__", property: "embedding_pending"},
+	{label: "__Section__", property: "id"},
+	{label: "RELATES", property: "source_chunk_ids", edge: true},
+	{label: "RELATES", property: "embedding_pending", edge: true},
+}
+
+// prepare makes the range indexes and the meta node that are missing.
+//
+// Dies anywhere: what is missing is made by the next write.
+func (s *Store) prepare(ctx context.Context) error {
+	if s.ready {
+		return nil
+	}
+	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
+	if err != nil {
+		return err
+	}
+	var writes []write
+	for _, want := range rangeIndexes {
+		if hasIndex(have, want.label, want.property, "RANGE") {
+			continue
+		}
+		statement := cypher.New(`CREATE INDEX FOR (n:«label») ON (n.«property»)`, nil)
+		if want.edge {
+			statement = cypher.New(`CREATE INDEX FOR ()-[n:«label»]-() ON (n.«property»)`, nil)
+		}
+		writes = append(writes, write{statement: statement.WithLabel("label", want.label).WithLabel("property", want.property)})
+	}
+	meta, err := s.Meta(ctx)
+	if err != nil {
+		return err
+	}
+	if !meta.Exists {
+		writes = append(writes, write{statement: cypher.New(`MERGE (m:__Meta__ {id: 'default'}) SET m.schema = $schema, m.finalize = 'pending'`,
+			cypher.Params{"schema": shape.Schema})})
+	}
+	if len(writes) > 0 {
+		if err := s.exec(ctx, "prepare", writes); err != nil {
+			return err
+		}
+		if err := s.awaitIndexes(ctx, nil); err != nil {
+			return err
+		}
+	}
+	s.ready = true
+	return nil
+}
+
+func hasIndex(have []shape.Index, label, property, kind string) bool {
+	for _, index := range have {
+		if index.Label == label && index.Has(property, kind) {
+			return true
+		}
+	}
+	return false
+}

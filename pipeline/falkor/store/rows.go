@@ -1,0 +1,321 @@
+package store
+
+import (
+	"encoding/json"
+	"slices"
+
+	"graphmill/pipeline/falkor/cypher"
+	"graphmill/pipeline/falkor/fulltext"
+	"graphmill/pipeline/graph"
+)
+
+// transaction collects a commit's statements. Each but the first and the last
+// ends by counting itself in the meta node; the last does nothing unless all did.
+type transaction struct {
+	writes []write
+	steps  int
+}
+
+// begin writes that rows are about to change. Whoever comes after sees the graph
+// as not finalized.
+func (t *transaction) begin() {
+	t.writes = append(t.writes, write{statement: cypher.New(
+		`MATCH (m:__Meta__ {id: 'default'}) SET m.step = 0, m.finalize = 'pending'`, nil)})
+}
+
+// add appends a statement over rows; none when there are no rows. A text for it
+// ends with counted.
+func (t *transaction) add(rows int, statement cypher.Statement) {
+	if rows == 0 {
+		return
+	}
+	t.writes = append(t.writes, write{statement: statement})
+	t.steps++
+}
+
+const counted = ` WITH count(*) AS done MATCH (m:__Meta__ {id: 'default'}) SET m.step = m.step + 1`
+
+func over[T any](name string, rows []T) cypher.Params { return cypher.Params{name: rows} }
+
+// claim makes the documents' nodes and takes their fingerprints away, so that
+// documents whose transaction fails further on are done again.
+func (t *transaction) claim(ids []string) {
+	t.add(len(ids), cypher.New(`UNWIND $ids AS id MERGE (d:Document {id: id})
+SET d.status = 'writing', d.content_hash = '', d.plan_hash = ''`+counted, over("ids", ids)))
+}
+
+// strip takes away what the documents' old version says: its place among the
+// chunks, its sections, and what its chunks mention. The chunks stay, so that
+// vectors can be taken over.
+func (t *transaction) strip(documents, chunks []string) {
+	t.add(len(documents), cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id})-[r:PART_OF]->(:Chunk) DELETE r`+counted, over("ids", documents)))
+	t.add(len(documents), cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id})-[:HAS_SECTION]->(s:__Section__) DETACH DELETE s`+counted, over("ids", documents)))
+	t.add(len(chunks), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id})<-[r:MENTIONED_IN]-(:__Entity__) DELETE r`+counted, over("ids", chunks)))
+	t.add(len(chunks), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id})-[r:NEXT_CHUNK]->(:Chunk) DELETE r`+counted, over("ids", chunks)))
+}
+
+// chunks writes the documents' chunks in their places. A chunk that was there
+// keeps its node and its vector; one that only moved within its document takes
+// the vector of the chunk it was.
+func (t *transaction) chunks(changes []Change, st *standing) {
+	var rows, moved, next []cypher.Record
+	for _, c := range changes {
+		document := string(c.Graph.Document.ID)
+		for i, chunk := range c.Graph.Chunks {
+			id := string(chunk.ID)
+			old, stood := st.chunks[id]
+			twin := st.stale[document][chunk.ContentKey]
+			row := chunkRow(chunk)
+			switch {
+			case stood && old.key == chunk.ContentKey:
+			case twin != "" && !st.chunks[twin].pending:
+				moved = append(moved, cypher.Record{{Name: "from", Value: twin}, {Name: "to", Value: id}})
+				row = append(row, cypher.Field{Name: "embedding_pending", Value: nil})
+			default:
+				row = append(row, cypher.Field{Name: "embedding_pending", Value: 1})
+			}
+			rows = append(rows, cypher.Record{{Name: "d", Value: document}, {Name: "id", Value: id}, {Name: "i", Value: chunk.Index}, {Name: "p", Value: row}})
+			if i > 0 {
+				next = append(next, cypher.Record{{Name: "a", Value: c.Graph.Chunks[i-1].ID}, {Name: "b", Value: id}})
+			}
+		}
+	}
+	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (d:Document {id: row.d})
+MERGE (c:Chunk {id: row.id}) SET c += row.p CREATE (d)-[:PART_OF {index: row.i}]->(c)`+counted, over("rows", rows)))
+	t.add(len(moved), cypher.New(`UNWIND $rows AS row MATCH (o:Chunk {id: row.from}) MATCH (c:Chunk {id: row.to})
+SET c.embedding = o.embedding`+counted, over("rows", moved)))
+	t.add(len(next), cypher.New(`UNWIND $rows AS row MATCH (a:Chunk {id: row.a}) MATCH (b:Chunk {id: row.b})
+CREATE (a)-[:NEXT_CHUNK]->(b)`+counted, over("rows", next)))
+}
+
+func chunkRow(c graph.Chunk) cypher.Record {
+	return cypher.Record{
+		{Name: "text", Value: c.Text},
+		{Name: "index", Value: c.Index},
+		{Name: "token_count", Value: c.TokenCount},
+		{Name: "start_char", Value: c.Span.Start},
+		{Name: "end_char", Value: c.Span.End},
+		{Name: "first_page", Value: c.FirstPage},
+		{Name: "last_page", Value: c.LastPage},
+		{Name: "first_line", Value: c.FirstLine},
+		{Name: "last_line", Value: c.LastLine},
+		{Name: "context_header", Value: c.Header},
+		{Name: "content_key", Value: c.ContentKey},
+		{Name: "search_text", Value: orNull(fulltext.Extra(c.Header + "\n" + c.Text))},
+	}
+}
+
+// orNull leaves a property out where it would be empty.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func (t *transaction) deleteChunks(ids []string) {
+	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id}) DETACH DELETE c`+counted, over("ids", ids)))
+}
+
+func (t *transaction) sections(changes []Change) {
+	var rows, parents, covers []cypher.Record
+	for _, c := range changes {
+		for _, s := range c.Graph.Sections {
+			rows = append(rows, cypher.Record{{Name: "d", Value: c.Graph.Document.ID}, {Name: "p", Value: cypher.Record{
+				{Name: "id", Value: s.ID}, {Name: "title", Value: s.Title}, {Name: "depth", Value: s.Depth}, {Name: "order", Value: s.Order},
+				{Name: "start_char", Value: s.Span.Start}, {Name: "end_char", Value: s.Span.End},
+			}}})
+			if s.Parent != "" {
+				parents = append(parents, cypher.Record{{Name: "a", Value: s.ID}, {Name: "b", Value: s.Parent}})
+			}
+			for _, chunk := range s.Chunks {
+				covers = append(covers, cypher.Record{{Name: "a", Value: s.ID}, {Name: "b", Value: chunk}})
+			}
+		}
+	}
+	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (d:Document {id: row.d})
+CREATE (d)-[:HAS_SECTION]->(s:__Section__) SET s = row.p`+counted, over("rows", rows)))
+	t.add(len(parents), cypher.New(`UNWIND $rows AS row MATCH (a:__Section__ {id: row.a}) MATCH (b:__Section__ {id: row.b})
+CREATE (a)-[:PARENT]->(b)`+counted, over("rows", parents)))
+	t.add(len(covers), cypher.New(`UNWIND $rows AS row MATCH (a:__Section__ {id: row.a}) MATCH (b:Chunk {id: row.b})
+CREATE (a)-[:COVERS]->(b)`+counted, over("rows", covers)))
+}
+
+// entities writes entities as they are after the commit, one statement a type.
+func (t *transaction) entities(after map[string]share, st *standing) {
+	byType := map[string][]cypher.Record{}
+	for _, id := range sortedKeys(after) {
+		s := after[id]
+		row := cypher.Record{
+			{Name: "name", Value: s.name},
+			{Name: "name_key", Value: s.key},
+			{Name: "type", Value: s.kind},
+			{Name: "aliases", Value: s.others},
+			{Name: "description", Value: s.about},
+			{Name: "telling", Value: s.telling},
+			{Name: "mention_count", Value: s.mentions},
+			{Name: "score", Value: s.score},
+			{Name: "source_chunk_ids", Value: s.chunks},
+			{Name: "search_text", Value: orNull(searchNames(s))},
+		}
+		old, stood := st.entities[id]
+		if !stood || old.name != s.name || old.about != s.about || old.kind != s.kind {
+			row = append(row, cypher.Field{Name: "embedding_pending", Value: 1})
+		}
+		byType[s.kind] = append(byType[s.kind], cypher.Record{{Name: "id", Value: id}, {Name: "p", Value: row}})
+	}
+	for _, kind := range sortedKeys(byType) {
+		t.add(len(byType[kind]), cypher.New(`UNWIND $rows AS row MERGE (e:__Entity__ {id: row.id}) SET e:«type», e += row.p`+counted,
+			over("rows", byType[kind])).WithLabel("type", kind))
+	}
+}
+
+// searchNames are an entity's words for the full-text index beyond its name and
+// description: its aliases, and what the index would not find by itself.
+func searchNames(s share) string {
+	text := ""
+	for _, alias := range s.others {
+		text += alias + " "
+	}
+	return text + fulltext.Extra(s.name+"\n"+text+"\n"+s.about)
+}
+
+func (t *transaction) mentions(changes []Change) {
+	var rows []cypher.Record
+	for _, c := range changes {
+		for _, m := range c.Graph.Mentions {
+			stored := storedMention(m)
+			rows = append(rows, cypher.Record{{Name: "e", Value: m.Entity}, {Name: "c", Value: m.Chunk}, {Name: "p", Value: cypher.Record{
+				{Name: "spans", Value: spansText(m.Spans)},
+				{Name: "names", Value: stored.names},
+				{Name: "count", Value: stored.count},
+				{Name: "score", Value: stored.score},
+				{Name: "method", Value: m.Method},
+				{Name: "description", Value: stored.about},
+				{Name: "telling", Value: stored.telling},
+			}}})
+		}
+	}
+	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (e:__Entity__ {id: row.e}) MATCH (c:Chunk {id: row.c})
+CREATE (e)-[m:MENTIONED_IN]->(c) SET m = row.p`+counted, over("rows", rows)))
+}
+
+// spansText is the JSON text [{start, end}, …].
+func spansText(spans []graph.Span) string {
+	if len(spans) == 0 {
+		return "[]"
+	}
+	text, err := json.Marshal(spans)
+	if err != nil {
+		return "[]" // two integers always marshal
+	}
+	return string(text)
+}
+
+// relations writes edges as they are after the commit.
+func (t *transaction) relations(after []edge, st *standing) {
+	rows := make([]cypher.Record, 0, len(after))
+	for _, e := range after {
+		said := e.statement()
+		fact := said.fact(e.kind)
+		row := edgeRow(e, said, fact)
+		if old, stood := st.edges[e.id()]; !stood || old.statement().fact(e.kind) != fact {
+			row = append(row, cypher.Field{Name: "embedding_pending", Value: 1})
+		}
+		rows = append(rows, cypher.Record{{Name: "s", Value: e.source}, {Name: "t", Value: e.target}, {Name: "r", Value: e.kind}, {Name: "p", Value: row}})
+	}
+	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
+MERGE (s)-[r:RELATES {rel_type: row.r}]->(t) SET r += row.p`+counted, over("rows", rows)))
+}
+
+func edgeRow(e edge, said statement, fact string) cypher.Record {
+	n := len(e.evidence)
+	chunks, quotes, methods := make([]string, n), make([]string, n), make([]string, n)
+	sources, targets, scores := make([]string, n), make([]string, n), make([]float64, n)
+	for i, ev := range e.evidence {
+		chunks[i], quotes[i], methods[i] = ev.chunk, ev.quote, ev.method
+		sources[i], targets[i], scores[i] = ev.sourceName, ev.targetName, ev.score
+	}
+	return cypher.Record{
+		{Name: "fact", Value: fact},
+		{Name: "description", Value: said.about},
+		{Name: "src_name", Value: said.sourceName},
+		{Name: "tgt_name", Value: said.targetName},
+		{Name: "score", Value: said.score},
+		{Name: "source_chunk_ids", Value: chunks},
+		{Name: "spans", Value: e.spans()},
+		{Name: "evidence", Value: quotes},
+		{Name: "evidence_scores", Value: scores},
+		{Name: "evidence_methods", Value: methods},
+		{Name: "evidence_src_names", Value: sources},
+		{Name: "evidence_tgt_names", Value: targets},
+	}
+}
+
+func (t *transaction) deleteRelations(keys []edgeKey) {
+	rows := make([]cypher.Record, len(keys))
+	for i, key := range keys {
+		rows[i] = cypher.Record{{Name: "s", Value: key.source}, {Name: "t", Value: key.target}, {Name: "r", Value: key.kind}}
+	}
+	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
+WITH row, s, t MATCH (s)-[r:RELATES {rel_type: row.r}]->(t) DELETE r`+counted, over("rows", rows)))
+}
+
+func (t *transaction) deleteEntities(ids []string) {
+	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id}) DETACH DELETE e`+counted, over("ids", ids)))
+}
+
+// deleteDocuments is the last statement of a removal, and like finish does
+// nothing unless every statement before it did its part.
+func (t *transaction) deleteDocuments(ids []string) {
+	t.writes = append(t.writes, write{statement: cypher.New(`MATCH (m:__Meta__ {id: 'default'}) WHERE m.step = $steps
+UNWIND $ids AS id MATCH (d:Document {id: id}) DETACH DELETE d`, cypher.Params{"ids": ids, "steps": t.steps})})
+}
+
+// finish writes the documents' own properties, fingerprints among them, if every
+// statement before it did its part.
+func (t *transaction) finish(changes []Change) {
+	rows := make([]cypher.Record, len(changes))
+	for i, c := range changes {
+		rows[i] = cypher.Record{{Name: "id", Value: c.Graph.Document.ID}, {Name: "p", Value: documentRow(c)}}
+	}
+	t.writes = append(t.writes, write{statement: cypher.New(`MATCH (m:__Meta__ {id: 'default'}) WHERE m.step = $steps
+UNWIND $rows AS row MATCH (d:Document {id: row.id}) SET d += row.p`, cypher.Params{"rows": rows, "steps": t.steps})})
+}
+
+func documentRow(c Change) cypher.Record {
+	d := c.Graph.Document
+	metadata := "{}"
+	if text, err := json.Marshal(d.Metadata); err == nil && len(d.Metadata) > 0 {
+		metadata = string(text)
+	}
+	return cypher.Record{
+		{Name: "path", Value: d.Path},
+		{Name: "folder", Value: d.Folder},
+		{Name: "title", Value: d.Title},
+		{Name: "date", Value: d.Date},
+		{Name: "format", Value: d.Format},
+		{Name: "size_bytes", Value: d.SizeBytes},
+		{Name: "pages", Value: d.Pages},
+		{Name: "metadata", Value: metadata},
+		{Name: "status", Value: d.Status},
+		{Name: "plan", Value: c.Plan},
+		{Name: "chunk_count", Value: len(c.Graph.Chunks)},
+		{Name: "entity_count", Value: len(c.Graph.Entities)},
+		{Name: "relation_count", Value: len(c.Graph.Relations)},
+		{Name: "content_hash", Value: d.Fingerprints.Content},
+		{Name: "plan_hash", Value: d.Fingerprints.Plan},
+		{Name: "ontology_hash", Value: d.Fingerprints.Ontology},
+		{Name: "model_hash", Value: d.Fingerprints.Model},
+		{Name: "format_hash", Value: d.Fingerprints.Format},
+	}
+}
+
+func sortedEdgeKeys[V any](m map[edgeKey]V) []edgeKey {
+	keys := make([]edgeKey, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, compareEdgeKeys)
+	return keys
+}
