@@ -9,19 +9,6 @@ import (
 // is declared, and only pattern rules find it.
 const NoPrompt = "-"
 
-// ModelPrompt is what a zero-shot model is asked for: the type's Prompt, or its
-// label in lower case with underscores as spaces. ok is false for a type that
-// no model is to look for.
-func (t EntityType) ModelPrompt() (prompt string, ok bool) {
-	switch t.Prompt {
-	case NoPrompt:
-		return "", false
-	case "":
-		return strings.ToLower(strings.ReplaceAll(t.Label, "_", " ")), true
-	}
-	return t.Prompt, true
-}
-
 // Entity returns the declared entity type with the given label, written exactly
 // so.
 func (o *Ontology) Entity(label string) (EntityType, bool) {
