@@ -316,15 +316,15 @@ func loadsSlowly(t *testing.T) engine.Options {
 	options := enginetest.Options(t, enginetest.DataDir(t))
 	lease := acquire(t, options)
 	pipe := client(t, lease).Pipeline()
-	for i := range 2500 {
-		pipe.Set(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 2000), 0)
+	for i := range 8 * 1024 { // it answers after every 1,024 commands
+		pipe.Set(t.Context(), fmt.Sprint("key", i), "x", 0)
 	}
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	write(t, lease, "CREATE (:A)")
 	release(t, lease)
-	return engine.ServerArguments(options, "--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024")
+	return engine.ServerArguments(options, "--key-load-delay", "150")
 }
 
 func TestALoadingEngineIsWaitedFor(t *testing.T) {
