@@ -1,0 +1,215 @@
+package toolserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// shorten fits a JSON object into limit characters: the longest list first, at
+// any depth, then long strings. The result is valid JSON, marked as truncated,
+// with a hint that names the lists that were cut. What lost a part of itself also
+// loses its evidence number: it would be cited for what was not sent. The
+// numbers that are gone are returned.
+func shorten(data []byte, limit int) ([]byte, []int, error) {
+	if utf8.RuneCount(data) <= limit {
+		return data, nil, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // integers beyond 2^53 stay what they are
+	var root map[string]any
+	if err := decoder.Decode(&root); err != nil {
+		return nil, nil, fmt.Errorf("shorten reply: %w", err)
+	}
+	before := numbers(root)
+	root["truncated"] = true
+	s := &shortening{root: root, hint: text(root["hint"])}
+	for {
+		s.note()
+		out, err := marshal(root)
+		if err != nil {
+			return nil, nil, fmt.Errorf("shorten reply: %w", err)
+		}
+		size := utf8.RuneCount(out)
+		if size <= limit || !s.cut(size-limit) {
+			return out, lost(before, numbers(root)), nil
+		}
+	}
+}
+
+// shortestCut keeps strings readable.
+const shortestCut = 80
+
+type shortening struct {
+	root  map[string]any
+	hint  string // the tool's own
+	lists []string
+	texts bool
+}
+
+// note keeps the hint up to date: it is part of what must fit.
+func (s *shortening) note() {
+	var cut []string
+	if len(s.lists) > 0 {
+		cut = append(cut, "cut lists: "+strings.Join(s.lists, ", "))
+	}
+	if s.texts {
+		cut = append(cut, "long texts end with …")
+	}
+	if len(cut) == 0 {
+		return
+	}
+	hint := "Shortened to fit (" + strings.Join(cut, "; ") + "). Ask for less, or raise queryd.max_reply_chars."
+	if s.hint != "" {
+		hint = s.hint + " " + hint
+	}
+	s.root["hint"] = hint
+}
+
+// cut takes about over characters off, at most a quarter of the longest list at
+// once, so that lists of like length are shortened alike. It returns false when
+// nothing is left to take.
+func (s *shortening) cut(over int) bool {
+	var list place
+	var longest place
+	walk(s.root, place{}, func(p place) {
+		switch v := p.value.(type) {
+		case []any:
+			if n, m := len(v), list.length(); n > m || n == m && n > 0 && p.path < list.path {
+				list = p
+			}
+		case string:
+			if p.path != "hint" && len(v) > len(text(longest.value)) {
+				longest = p
+			}
+		}
+	})
+	switch {
+	case list.length() > 1:
+		s.cutList(list, max(1, list.length()/4))
+	case utf8.RuneCountInString(text(longest.value)) > shortestCut:
+		s.cutText(longest, over)
+	case list.length() == 1:
+		s.cutList(list, 1)
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *shortening) cutList(p place, count int) {
+	items := p.value.([]any)
+	p.set(items[:len(items)-count])
+	p.uncite()
+	if name := listName(p.path); !slices.Contains(s.lists, name) {
+		s.lists = append(s.lists, name)
+		slices.Sort(s.lists)
+	}
+}
+
+func (s *shortening) cutText(p place, over int) {
+	runes := []rune(p.value.(string))
+	keep := max(shortestCut-1, min(len(runes)-1-over, len(runes)*3/4))
+	p.set(string(runes[:keep]) + "…")
+	p.uncite()
+	s.texts = true
+}
+
+// listName is a path without positions: passages, facts.evidence.
+func listName(path string) string {
+	var names []string
+	for part := range strings.SplitSeq(path, ".") {
+		if part != "#" {
+			names = append(names, part)
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+// place is a value in the tree, with how to replace it and what it is part of.
+type place struct {
+	path  string
+	value any
+	set   func(any)
+	cited map[string]any // the innermost object with an evidence number around it
+}
+
+func (p place) length() int {
+	list, _ := p.value.([]any)
+	return len(list)
+}
+
+func (p place) uncite() { delete(p.cited, "n") }
+
+// walk visits every list and string, in one order.
+func walk(value any, at place, visit func(place)) {
+	at.value = value
+	switch v := value.(type) {
+	case map[string]any:
+		if _, ok := v["n"]; ok {
+			at.cited = v
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			walk(v[name], place{path: join(at.path, name), set: func(x any) { v[name] = x }, cited: at.cited}, visit)
+		}
+	case []any:
+		visit(at)
+		for i := range v {
+			walk(v[i], place{path: join(at.path, "#"), set: func(x any) { v[i] = x }, cited: at.cited}, visit)
+		}
+	case string:
+		visit(at)
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// numbers collects the evidence numbers in a tree.
+func numbers(value any) map[int]bool {
+	found := map[int]bool{}
+	var visit func(any)
+	visit = func(value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			if n, ok := v["n"].(json.Number); ok {
+				if i, err := n.Int64(); err == nil {
+					found[int(i)] = true
+				}
+			}
+			for _, part := range v {
+				visit(part)
+			}
+		case []any:
+			for _, part := range v {
+				visit(part)
+			}
+		}
+	}
+	visit(value)
+	return found
+}
+
+func lost(before, after map[int]bool) []int {
+	var gone []int
+	for n := range before {
+		if !after[n] {
+			gone = append(gone, n)
+		}
+	}
+	slices.Sort(gone)
+	return gone
+}
+
+func text(value any) string {
+	s, _ := value.(string)
+	return s
+}
