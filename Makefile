@@ -33,7 +33,7 @@ build: tools ## build bin/ingestd and bin/queryd
 	$(GO) build -trimpath -o bin/ ./ingestd ./queryd
 
 check: tools ## formatting and go vet
-	@unformatted="$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go'))"; \
+	@unformatted="$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$(git ls-files --cached --others --exclude-standard '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "make: not formatted:" $$unformatted "; next: make fmt" >&2; exit 1; fi
 	$(GO) vet ./...
 
@@ -45,7 +45,7 @@ test-race: deps ## all tests under the race detector
 	$(GO) test -race -timeout 30m ./...
 
 fmt: tools ## format the code
-	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+	"$$($(GO) env GOROOT)/bin/gofmt" -w $$(git ls-files --cached --others --exclude-standard '*.go')
 
 demo: export GRAPHMILL_DATA_DIR = $(DEMO_DATA)
 demo: export DEMO_QUESTION := $(DEMO_QUESTION)

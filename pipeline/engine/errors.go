@@ -74,6 +74,8 @@ func (l layout) diedError(verb string, server instance) error {
 	}
 }
 
+const diskFull = "free some space on the disk of the data directory and run again: what was reported as done is kept"
+
 // hintFromLog knows the ends that were met. The most specific comes first.
 func hintFromLog(log string, l layout) string {
 	for _, known := range []struct{ sign, hint string }{
@@ -81,7 +83,8 @@ func hintFromLog(log string, l layout) string {
 		{"libssl.so.3", "install libssl3 (apt-get install libssl3; libssl3t64 from Debian 13 and Ubuntu 24.04 on)"},
 		{"libcrypto.so.3", "install libssl3 (apt-get install libssl3; libssl3t64 from Debian 13 and Ubuntu 24.04 on)"},
 		{"GLIBC_", "this system's C library is too old: Debian 12, Ubuntu 22.04 or newer is needed; or set FALKOR_HOST to a server"},
-		{"No space left on device", "free some space on the disk of the data directory and run again: what was reported as done is kept"},
+		{"No space left on device", diskFull},
+		{"Short write while writing to the AOF file", diskFull},
 		{"Read-only file system", "the data directory's disk is mounted read-only"},
 		{"Bad file format reading the append only file", "the append-only file is damaged: restore " + l.dir + " from a backup, or move it away and ingest again"},
 		{"Unexpected end of file reading the append only file", "the append-only file is damaged: restore " + l.dir + " from a backup, or move it away and ingest again"},
