@@ -23,9 +23,11 @@ const (
 	afterNumber
 )
 
-// abbreviations are lower case, without the last full stop, in classes: a word
-// is in one only.
-var abbreviations = abbreviationTable([]abbreviationClass{
+var abbreviations = abbreviationTable(abbreviationClasses)
+
+// abbreviationClasses list abbreviations in lower case and without the last full
+// stop; each is in one class only.
+var abbreviationClasses = []abbreviationClass{
 	{title, `dr mr mrs ms messrs prof rev hon gen sen rep gov capt cpt cmdr col lt sgt cpl maj adm pres supt mt
 		mme mlle hr fr frl dipl sr sra srta dra ud uds sig dott`},
 	{always, `e.g eg i.e ie viz cf vs c.f resp approx ca
@@ -41,7 +43,7 @@ var abbreviations = abbreviationTable([]abbreviationClass{
 		avg ed eds intl natl govt u.a ff al jh mio mrd hbf руб коп тыс млн млрд`},
 	{unlessCapital, `etc usw u.s.w u.v.m ecc т.д т.п др пр`},
 	{afterNumber, `г гг в вв н.э`},
-})
+}
 
 type abbreviationClass struct {
 	class abbreviation

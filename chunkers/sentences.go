@@ -81,7 +81,7 @@ const (
 type scanner struct {
 	text  string
 	end   int
-	start int // of the sentence being read
+	start int  // of the sentence being read
 	list  bool // the paragraph began with, or has become, a list
 	yield func(graph.Range)
 }

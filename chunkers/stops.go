@@ -50,7 +50,7 @@ func spacedDot(text string) bool {
 	return len(text) > 1 && text[1] == '.' && (len(text) == 2 || asciiSpace(text[2]) || text[2] == '.')
 }
 
-func asciiSpace(b byte) bool { return b < utf8.RuneSelf && asciiKind[b] == spaceRun }
+func asciiSpace(b byte) bool { return b < utf8.RuneSelf && classes[b] == spaceClass }
 
 // closing are the quotes, brackets and marks of emphasis that belong to the
 // sentence before them. “ and ‘ close a German quotation.
@@ -98,11 +98,11 @@ func referenceLength(text string) int {
 	return 0
 }
 
-// letterClass is what a sentence might start with.
-type letterClass uint8
+// startClass is what a sentence might start with.
+type startClass uint8
 
 const (
-	otherClass letterClass = iota
+	otherClass startClass = iota
 	small
 	capital
 	caseless // a letter of a script without capitals
@@ -113,7 +113,7 @@ const (
 type following struct {
 	end    bool // the end of the paragraph
 	spaced bool // white space comes first
-	class  letterClass
+	class  startClass
 	word   string // the first word, at most maxWord bytes of it
 	dotted bool   // a full stop follows the word at once
 	camel  bool   // a small letter first, a capital in the word: iPhone
@@ -175,7 +175,7 @@ func (f *following) read(text string) {
 	f.word = text
 }
 
-func classOf(c rune) letterClass {
+func classOf(c rune) startClass {
 	switch {
 	case unicode.IsUpper(c) || unicode.IsTitle(c):
 		return capital
