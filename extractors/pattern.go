@@ -47,6 +47,7 @@ func NewPattern(config PatternConfig) (*Pattern, error) {
 			faults = append(faults, err)
 			continue
 		}
+		compiled.optional = config.Builtin == nil && len(p.rules) < len(rules)-len(config.Rules)
 		p.rules = append(p.rules, compiled)
 		// The stop words stand for the file, which may change under its name.
 		rule.StopWordsFile = ""
@@ -70,8 +71,8 @@ func NewPattern(config PatternConfig) (*Pattern, error) {
 // the plan's fingerprint.
 func (p *Pattern) Fingerprint() string { return p.fingerprint }
 
-// Extend returns the ontology with what the rules find and base does not
-// declare: their types, which no model is asked for, and their neighbour
+// Extend returns the ontology with what the configured rules find and base does
+// not declare: their types, which no model is asked for, and their neighbour
 // relations, between any two types. Whoever configures a rule wants its matches.
 func (p *Pattern) Extend(base *graph.Ontology) *graph.Ontology {
 	out := base.Canonical()
@@ -81,6 +82,9 @@ func (p *Pattern) Extend(base *graph.Ontology) *graph.Ontology {
 		}
 	}
 	for _, rule := range p.rules {
+		if rule.optional {
+			continue
+		}
 		entity(rule.Type)
 		for _, t := range rule.types {
 			entity(t.kind)
@@ -101,9 +105,11 @@ func (p *Pattern) Extract(ctx context.Context, chunks []chunkers.Chunk, ontology
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		parts := make([]graph.Extraction, len(p.rules))
+		parts := make([]graph.Extraction, 0, len(p.rules))
 		for j := range p.rules {
-			parts[j] = p.rules[j].find(chunk, ontology)
+			if _, declared := ontology.Entity(p.rules[j].Type); declared || !p.rules[j].optional {
+				parts = append(parts, p.rules[j].find(chunk, ontology))
+			}
 		}
 		out[i] = union(parts, false)
 		sortMentions(&out[i])

@@ -2,19 +2,24 @@ package extractors
 
 import (
 	"bufio"
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // PatternConfig says what the pattern extractor looks for.
 type PatternConfig struct {
 	// Builtin names ready-made patterns, see [BuiltinPatterns]. Not set takes
-	// the default ones; an empty list takes none.
+	// the default ones, each where the ontology declares its type; an empty
+	// list takes none.
 	Builtin []string `yaml:"builtin,omitempty" mapstructure:"builtin" json:"builtin,omitempty"`
 	// Rules are applied in order; of overlapping matches the longer wins, then
 	// the earlier, then the earlier rule.
@@ -68,9 +73,34 @@ type TypeRule struct {
 // proportion.
 const maxPatternBytes = 4096
 
+// ParsePatternConfig reads a configuration from YAML; nothing at all is the
+// default one. Every key must be known.
+func ParsePatternConfig(text []byte) (PatternConfig, error) {
+	var config PatternConfig
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&config); err != nil && !errors.Is(err, io.EOF) {
+		message := strings.TrimPrefix(err.Error(), "yaml: ")
+		if strings.Contains(message, "not found in type") {
+			message += "; allowed are builtin and rules, and in a rule " + strings.Join(ruleKeys, ", ")
+		}
+		return PatternConfig{}, fmt.Errorf("parse pattern configuration: %s", message)
+	}
+	return config, nil
+}
+
+// ruleKeys are PatternRule's keys; a test holds them to its tags.
+var ruleKeys = []string{
+	"name", "pattern", "group", "flags", "type", "types", "stop_words", "stop_words_file", "exclude",
+	"min_bytes", "max_bytes", "distinct", "max_distinct", "neighbours",
+}
+
 // compiledRule is a PatternRule ready to run.
 type compiledRule struct {
 	PatternRule
+	// optional rules were chosen by nobody: they look for nothing where the
+	// ontology does not declare their type.
+	optional   bool
 	expression *regexp.Regexp
 	exclude    *regexp.Regexp
 	stop       map[string]bool
@@ -226,7 +256,7 @@ var builtinPatterns = []struct {
 		Exclude: `^(?:UTF|SHA|MD|ISO|IEC|IEEE|RFC|CVE|ECMA|FIPS|AES|RSA|X|COVID|BASE|US|UK|LATIN|CP|KOI8|EUC|MP|USB|HTTP|TLS|SSL)\d?-`,
 	}, false},
 	{PatternRule{Name: "email", Type: "Email address", Pattern: `\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}\b`}, false},
-	{PatternRule{Name: "url", Type: "URL", Pattern: `\bhttps?://[^\s<>"'` + "`" + `)\]}]{1,2000}[^\s<>"'` + "`" + `)\]}.,;:!?]`}, false},
+	{PatternRule{Name: "url", Type: "URL", Pattern: `\bhttps?://[^\s<>"'` + "`" + `)\]}]{1,900}[^\s<>"'` + "`" + `)\]}.,;:!?]`}, false},
 	{PatternRule{Name: "version", Type: "Version", Pattern: `\bv?\d{1,4}\.\d{1,4}\.\d{1,5}(?:[-+][0-9A-Za-z.-]{1,32})?\b`}, false},
 }
 
