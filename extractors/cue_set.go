@@ -2,6 +2,7 @@ package extractors
 
 import (
 	"strings"
+	"unicode"
 
 	"graphmill/pipeline/graph"
 )
@@ -34,8 +35,8 @@ type cue struct {
 	reduced bool
 	// tail is the last word of a cue that may be interrupted after its head.
 	tail string
-	// tailNext says that the tail must not follow at once: the whole phrase is
-	// in the trie by itself.
+	// gapOnly says that the tail must not follow at once: the whole phrase is in
+	// the trie by itself.
 	gapOnly bool
 	// possessive cues are "'s CEO" for "is CEO of": object first.
 	possessive bool
@@ -102,6 +103,25 @@ func (s *cueSet) add(relation, phrase string, passive bool) {
 		owned.possessive = true
 		s.insert(list[:len(list)-1], owned)
 	}
+}
+
+// describes reports that a mention is a common noun or begins a cue, rather
+// than a name.
+func (s *cueSet) describes(text string) bool {
+	if !strings.ContainsFunc(text, unicode.IsUpper) {
+		return strings.ContainsFunc(text, unicode.IsLetter)
+	}
+	list := cueWords(text)
+	node := s.root
+	for i, word := range list {
+		if i == 0 {
+			word, _ = stem(word)
+		}
+		if node = node.next[word]; node == nil {
+			return false
+		}
+	}
+	return len(list) > 0
 }
 
 func (s *cueSet) insert(list []string, c cue) {

@@ -1,6 +1,10 @@
 package extractors
 
-import "graphmill/pipeline/graph"
+import (
+	"strings"
+
+	"graphmill/pipeline/graph"
+)
 
 // Bounds of a walk from a cue to its entities, in tokens. They keep the cost of
 // a sentence linear and guesses short.
@@ -86,8 +90,11 @@ func (s *sentence) subject(i int, c *cue, last *clause) (g group, fact bool) {
 	return s.subjectFrom(i, j, last)
 }
 
-// verbGroup steps left over auxiliaries and adverbs.
+// verbGroup steps left over auxiliaries and adverbs, and for a phrase that "be"
+// leads to over what does as well: "became", "served as", "was appointed".
 func (s *sentence) verbGroup(j int, reduced bool) (at int, be, will, fact bool) {
+	given := false
+	defer func() { fact = fact && (be || !given) }()
 	for ; j >= 0; j-- {
 		t := s.at(j)
 		switch {
@@ -100,6 +107,13 @@ func (s *sentence) verbGroup(j int, reduced bool) (at int, be, will, fact bool) 
 				return j, be, will, false
 			}
 			be = true
+		case reduced && copulas[t.lower]:
+			be = true
+		case reduced && t.lower == "as" && s.isWord(j-1, servings):
+			be = true
+			j--
+		case reduced && appointments[t.lower]:
+			given = true
 		case auxiliaries[t.lower]:
 			will = will || t.lower == "will"
 		case isAdverb(t.lower):
@@ -330,7 +344,7 @@ func (s *sentence) listAfter(j int) []int {
 	list := []int{j}
 	pending := list
 	for k := j; len(pending) < maxList; {
-		n := k + 1
+		n := s.afterDate(k + 1)
 		if s.isPunct(n, ",") {
 			n++
 		}
@@ -338,7 +352,7 @@ func (s *sentence) listAfter(j int) []int {
 		if and {
 			n++
 		}
-		if n == k+1 {
+		if !and && !s.isPunct(n-1, ",") {
 			break
 		}
 		if s.isWord(n, determiners) {
@@ -356,6 +370,18 @@ func (s *sentence) listAfter(j int) []int {
 		}
 	}
 	return list
+}
+
+// afterDate steps over "in 2016" after an object.
+func (s *sentence) afterDate(n int) int {
+	t := s.at(n + 1)
+	if s.at(n).lower != "in" || n+1 >= len(s.tokens) {
+		return n
+	}
+	if t.kind == entityToken && strings.ContainsAny(s.mentions[t.mention].Text, "0123456789") || t.kind == wordToken && strings.ContainsAny(t.lower, "0123456789") {
+		return n + 2
+	}
+	return n
 }
 
 // opensClause reports that the entity at n is the subject of what follows.

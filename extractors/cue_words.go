@@ -17,6 +17,10 @@ func words(lists ...string) map[string]bool {
 
 var (
 	beForms = words("is are was were be been being")
+	// copulas, servings "as" and appointments lead to an office as "be" does.
+	copulas      = words("became becomes remained remains")
+	servings     = words("served serves acted acts worked works")
+	appointments = words("appointed named elected")
 	// auxiliaries may stand between a subject and its verb.
 	auxiliaries = words("has have had also both himself herself itself themselves will")
 	// modals and their like make a statement something other than a fact.

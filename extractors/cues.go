@@ -94,15 +94,31 @@ func (c *Cues) relate(set *cueSet, chunk chunkers.Chunk, e *graph.Extraction) {
 		if last-first < 2 || strings.HasSuffix(chunk.Text[r.Start:r.End], "?") {
 			continue
 		}
-		tokens := tokenise(chunk.Text, r, placed[first:last])
-		if len(tokens) > maxSentenceTokens {
-			continue
+		c.readSentence(set, chunk, r, placed[first:last], e)
+	}
+}
+
+// readSentence reads a sentence with all its mentions, and once more without
+// those that are words of a cue or common nouns: "founder" may be a Role and
+// part of "the founder of" as well.
+func (c *Cues) readSentence(set *cueSet, chunk chunkers.Chunk, within graph.Range, placed []placedMention, e *graph.Extraction) {
+	reader := cueReader{
+		sentence: sentence{tokens: tokenise(chunk.Text, within, placed), mentions: e.Mentions},
+		set:      set, chunk: chunk, within: within, out: e,
+		seen: map[graph.RelationMention]bool{},
+	}
+	if len(reader.tokens) > maxSentenceTokens {
+		return
+	}
+	reader.read()
+	names := make([]placedMention, 0, len(placed))
+	for _, p := range placed {
+		if !set.describes(e.Mentions[p.index].Text) {
+			names = append(names, p)
 		}
-		reader := cueReader{
-			sentence: sentence{tokens: tokens, mentions: e.Mentions},
-			set:      set, chunk: chunk, within: r, out: e,
-			seen: map[graph.RelationMention]bool{},
-		}
+	}
+	if len(names) < len(placed) && len(names) >= 2 {
+		reader.tokens, reader.last = tokenise(chunk.Text, within, names), clause{}
 		reader.read()
 	}
 }
@@ -276,6 +292,10 @@ func (r *cueReader) fronted(i int, c *cue, objects group) []pair {
 		j++
 	case !nominal:
 		return nil
+	}
+	if comma && !nominal && r.isEntity(j) && r.kindOf(j) == r.kindOf(j-2) && r.isPunct(j+1, ",") {
+		// The object's own region: "Born in Ulm, Germany, …".
+		j += 2
 	}
 	for k := 0; k < 3 && (r.isWord(j, determiners) || comma && !nominal && r.isPlain(j)); k++ {
 		j++
