@@ -51,7 +51,11 @@ func (a *assembly) write(p *paragraph) {
 		if a.starts[l.page] < 0 {
 			a.starts[l.page] = a.text.Len()
 		}
-		a.text.WriteString(strings.ReplaceAll(written, "\u00ad", ""))
+		written = strings.ReplaceAll(written, "\u00ad", "")
+		if p.kind == corpus.ListItem {
+			written = leaderDots.ReplaceAllString(written, " … ")
+		}
+		a.text.WriteString(written)
 	}
 	if a.text.Len() == start {
 		return
@@ -90,6 +94,9 @@ func (a *assembly) joined(p *paragraph, i int) string {
 	}
 	return text + " "
 }
+
+// leaderDots are not words, and a page of them would crowd a chunk.
+var leaderDots = regexp.MustCompile(`(?:\s?[.…·]){5,}\s*`)
 
 func compound(stem, next string) string {
 	head := stem[strings.LastIndexFunc(stem, unicode.IsSpace)+1:]

@@ -71,6 +71,7 @@ func cleanRune(r rune) string {
 func joinsWithoutSpace(a, b rune) bool { return ideographic(a) && ideographic(b) }
 
 func ideographic(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) ||
-		r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff60
+	return unicode.Is(unicode.Han, r) ||
+		r >= 0x3000 && r <= 0x30ff || // CJK punctuation and kana with their marks
+		r >= 0xff00 && r <= 0xff60
 }

@@ -3,10 +3,10 @@ package pdf
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // edgeRows is how many rows at the top and at the bottom of a page may be a
@@ -20,7 +20,6 @@ const minRepeats = 3
 type row struct {
 	page      int // index into the pages
 	members   []int
-	text      string // digits as '#', lower case
 	words     string // as shown
 	baseline  float64
 	fromEdge  int
@@ -110,7 +109,6 @@ func edgeRowsOf(page int, fragments []fragment) []row {
 			parts[j] = fragments[m].text
 		}
 		r.words = strings.Join(parts, " ")
-		r.text = maskDigits(r.words)
 		r.separated = standsOff(rows, i, fragments[r.members[0]].size)
 		edges = append(edges, r)
 	}
@@ -125,15 +123,6 @@ func standsOff(rows []row, i int, size float64) bool {
 		gap = rows[i-1].baseline - rows[i].baseline
 	}
 	return gap > 1.5*size
-}
-
-func maskDigits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return '#'
-		}
-		return unicode.ToLower(r)
-	}, s)
 }
 
 // place is where a row stands: its edge and its height to two points.
@@ -154,7 +143,7 @@ func repeatedRows(rows []row) []bool {
 	numbered := map[place]map[int]int{} // by place, page number minus page index
 	for _, r := range rows {
 		for nudge := -1; nudge <= 1; nudge++ {
-			same[words{r.place(nudge), r.text}]++
+			same[words{r.place(nudge), r.words}]++
 		}
 		for _, n := range numbersOf(r.words) {
 			for nudge := -1; nudge <= 1; nudge++ {
@@ -169,7 +158,7 @@ func repeatedRows(rows []row) []bool {
 	drop := make([]bool, len(rows))
 	for i, r := range rows {
 		at := r.place(0)
-		if same[words{at, r.text}] >= minRepeats {
+		if same[words{at, r.words}] >= minRepeats {
 			// Words that repeat at the very edge are a header; further in, only
 			// when they stand off the text, since the lines of tables repeat too.
 			drop[i] = r.fromEdge == 0 || r.separated
@@ -184,15 +173,24 @@ func repeatedRows(rows []row) []bool {
 	return drop
 }
 
-// numbersOf are the numbers at the beginning and the end of a row, where page
-// numbers stand: arabic, or roman and alone.
+// ofTotal is a page number with the number of all pages behind it.
+var ofTotal = regexp.MustCompile(`(\d+) ?(?:/|of) ?\d+$`)
+
+// numbersOf are the numbers at the beginning and the end of a row, or after
+// "page", where page numbers stand: arabic or roman.
 func numbersOf(words string) []int {
-	fields := strings.Fields(words)
+	fields := strings.Fields(ofTotal.ReplaceAllString(words, "$1"))
 	if len(fields) == 0 {
 		return nil
 	}
 	var numbers []int
-	for _, i := range []int{0, len(fields) - 1} {
+	places := []int{0, len(fields) - 1}
+	for i := 1; i+1 < len(fields); i++ {
+		if word := strings.ToLower(fields[i-1]); word == "page" || word == "p." {
+			places = append(places, i)
+		}
+	}
+	for _, i := range places {
 		field := strings.Trim(fields[i], "-–—|.[]()·/")
 		if n, err := strconv.Atoi(field); err == nil && n >= 0 && n < 100_000 {
 			numbers = append(numbers, n)
@@ -200,7 +198,7 @@ func numbersOf(words string) []int {
 			numbers = append(numbers, n)
 		}
 		if len(fields) == 1 {
-			break
+			break // first and last are one
 		}
 	}
 	return numbers

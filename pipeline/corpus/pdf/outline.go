@@ -8,6 +8,7 @@ import (
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/validate"
 )
 
 // bookmark is one entry of a document's outline.
@@ -66,6 +67,11 @@ func inspectSafely(ctx context.Context, data []byte, maxDecoded int64) (result i
 		return inspection{err: err}
 	}
 	result.pages = document.PageCount
+	// Validation also loads what the outline and its named destinations stand in.
+	if err := validate.XRefTable(document); err != nil {
+		result.err = fmt.Errorf("read outline: %w", err)
+		return result
+	}
 	marks, err := pdfcpu.Bookmarks(document)
 	if err != nil && !errors.Is(err, pdfcpu.ErrNoBookmarks) {
 		result.err = fmt.Errorf("read outline: %w", err)

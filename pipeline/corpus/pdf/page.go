@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/klippa-app/go-pdfium"
 	"github.com/klippa-app/go-pdfium/enums"
@@ -61,7 +63,7 @@ func readPage(instance pdfium.Pdfium, document references.FPDF_DOCUMENT, index i
 	if err != nil {
 		return page, err
 	}
-	glyphs := glyphsOf(chars.Chars)
+	glyphs := respace(glyphsOf(chars.Chars))
 	spans := splitGlyphs(glyphs)
 	if len(spans) == 0 {
 		page.images = hasImages(instance, ref)
@@ -196,7 +198,8 @@ func splitGlyphs(glyphs []glyph) [][2]int {
 func emOf(glyphs []glyph) float64 {
 	heights := make([]float64, 0, len(glyphs))
 	for _, g := range glyphs {
-		if h := g.top - g.bottom; h > 0.5 && !g.space && !g.brk {
+		r, _ := utf8.DecodeRuneInString(g.text)
+		if h := g.top - g.bottom; h > 0.5 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
 			heights = append(heights, h)
 		}
 	}
@@ -243,10 +246,11 @@ func fragmentOf(glyphs []glyph, fonts *fontReader) (fragment, bool) {
 	// Most letters stand on the baseline.
 	slices.Sort(bottoms)
 	f.baseline = bottoms[len(bottoms)*3/4]
-	font := fonts.at(glyphs[0].index)
-	if len(glyphs) > 4 {
-		// A drop cap or a bullet must not speak for its line.
-		font = fonts.at(glyphs[len(glyphs)*2/3].index)
+	// A drop cap or a bullet must not speak for its line, nor one word in bold.
+	font := fonts.at(glyphs[len(glyphs)*2/3].index)
+	if (font.bold || font.mono) && len(glyphs) > 4 {
+		first := fonts.at(glyphs[0].index)
+		font.bold, font.mono = font.bold && first.bold, font.mono && first.mono
 	}
 	f.size, f.bold, f.mono = font.size, font.bold, font.mono
 	if f.size <= 0 {

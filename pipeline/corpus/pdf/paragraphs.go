@@ -29,6 +29,9 @@ func (p *paragraph) last() placedLine  { return p.lines[len(p.lines)-1] }
 // listMark is what begins an item of a list.
 var listMark = regexp.MustCompile(`^(?:[•◦▪▫‣⁃·●○■□➢✓\-–*] |[•◦▪▫‣⁃●○■□]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)] )`)
 
+// leader is a line of a table of contents: dots that lead to a page number.
+var leader = regexp.MustCompile(`(?:\s?[.…·]){5,}\s*[\dA-Za-z-]{0,8}$`)
+
 // paragraphsOf cuts a region into paragraphs.
 func paragraphsOf(r region, page int) []paragraph {
 	if len(r.lines) == 0 {
@@ -55,7 +58,7 @@ func kindOf(l line) corpus.BlockKind {
 		return corpus.Heading
 	case l.mono && utf8.RuneCountInString(l.text) > 1:
 		return corpus.Code
-	case listMark.MatchString(l.text):
+	case listMark.MatchString(l.text), leader.MatchString(l.text):
 		return corpus.ListItem
 	}
 	return corpus.Paragraph
@@ -68,7 +71,8 @@ func begins(lines []line, i int, edge box, leading float64, have int) bool {
 	if l.headingID != before.headingID {
 		return true
 	}
-	if l.headingID != 0 {
+	gap := before.baseline - l.baseline
+	if l.headingID != 0 || before.hyphen && gap > 0 && gap < 2*l.size {
 		return false
 	}
 	if math.Abs(l.size-before.size) > 0.08*max(l.size, before.size) && !insideLine(before, l) {
@@ -77,7 +81,9 @@ func begins(lines []line, i int, edge box, leading float64, have int) bool {
 	if l.bold != before.bold && have == 1 || l.mono != before.mono {
 		return true
 	}
-	gap := before.baseline - l.baseline
+	if leader.MatchString(l.text) || leader.MatchString(before.text) {
+		return true
+	}
 	if gap > 1.3*leading+0.5 || gap < 0 {
 		return true
 	}

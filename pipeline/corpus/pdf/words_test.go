@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-var wordPattern = regexp.MustCompile(`[\p{L}\p{N}]+(?:['’._+-][\p{L}\p{N}]+)*`)
+var wordPattern = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}ー]|[\p{L}\p{N}]+(?:['’._+-][\p{L}\p{N}]+)*`)
 
 // wordsIn are a text's words as they are compared: case folded, compatibility
 // forms alike.
