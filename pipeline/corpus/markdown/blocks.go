@@ -1,0 +1,99 @@
+package markdown
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
+
+	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/corpus/htmldoc"
+)
+
+func (w *writer) block(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		if w.quotes > 0 {
+			w.paragraph(w.inline(n))
+			return
+		}
+		w.builder.Add(corpus.Heading, n.Level, strings.Join(strings.Fields(w.inline(n)), " "))
+	case *ast.Paragraph, *ast.TextBlock:
+		if content := strings.TrimSpace(w.inline(n)); content != "" {
+			w.paragraph(content)
+		}
+	case *ast.CodeBlock, *ast.FencedCodeBlock:
+		w.builder.Add(corpus.Code, 0, w.lines(n))
+	case *ast.HTMLBlock:
+		w.html(n)
+	case *ast.Blockquote:
+		w.quotes++
+		w.children(n)
+		w.quotes--
+	case *ast.List:
+		w.list(n)
+	case *extension.Table:
+		w.table(n)
+	case *extension.FootnoteList:
+		w.footnotes(n)
+	case *ast.ThematicBreak, *ast.LinkReferenceDefinition:
+	default:
+		w.children(n)
+	}
+}
+
+func (w *writer) html(n *ast.HTMLBlock) {
+	source := w.lines(n)
+	if n.HasClosure() {
+		source += string(n.ClosureLine.Value(w.source))
+	}
+	htmldoc.AppendFragment(w.builder, source)
+}
+
+func (w *writer) list(n *ast.List) {
+	w.lists++
+	number := n.Start
+	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+		w.marker = "- "
+		if n.IsOrdered() {
+			w.marker = fmt.Sprintf("%d%c ", number, n.Marker)
+			number++
+		}
+		w.children(item)
+	}
+	w.marker = ""
+	w.lists--
+}
+
+func (w *writer) table(n *extension.Table) {
+	var rows []string
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []string
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, strings.Join(strings.Fields(w.inline(cell)), " "))
+		}
+		if strings.Join(cells, "") != "" {
+			rows = append(rows, strings.TrimSpace(strings.Join(cells, " | ")))
+		}
+	}
+	w.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
+}
+
+func (w *writer) footnotes(n *extension.FootnoteList) {
+	for note := n.FirstChild(); note != nil; note = note.NextSibling() {
+		footnote, ok := note.(*extension.Footnote)
+		if !ok {
+			continue
+		}
+		mark := fmt.Sprintf("[%d] ", footnote.Index)
+		for child := note.FirstChild(); child != nil; child = child.NextSibling() {
+			if child.Kind() != ast.KindParagraph {
+				w.block(child)
+				continue
+			}
+			w.builder.Add(corpus.Paragraph, 0, mark+w.inline(child))
+			mark = ""
+		}
+	}
+}
