@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"graphmill/pipeline/graph"
@@ -97,3 +98,10 @@ func dropControls(text string) string {
 }
 
 func isControl(r rune) bool { return r < 0x20 && r != '\t' && r != '\n' || r == 0x7f }
+
+// Spaceless reports whether a character is of a script that is written without
+// spaces between words, or a sign used with it: a line break between two such
+// characters stands for nothing.
+func Spaceless(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
+}

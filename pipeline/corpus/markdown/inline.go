@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"html"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	extension "github.com/yuin/goldmark/extension/ast"
+
+	"graphmill/pipeline/corpus"
 )
 
 // inline is the text of a block's inline content as it is read.
@@ -33,16 +34,12 @@ func (t *inlineText) write(s string) {
 	if t.broken {
 		t.broken = false
 		next, _ := utf8.DecodeRuneInString(s)
-		if t.last != '\n' && !(spaceless(t.last) && spaceless(next)) {
+		if t.last != '\n' && !(corpus.Spaceless(t.last) && corpus.Spaceless(next)) {
 			t.WriteByte(' ')
 		}
 	}
 	t.WriteString(s)
 	t.last, _ = utf8.DecodeLastRuneInString(s)
-}
-
-func spaceless(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
 }
 
 func (w *writer) writeInline(t *inlineText, n ast.Node) {
