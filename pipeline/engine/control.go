@@ -146,14 +146,15 @@ func (l layout) linger(options Options) error {
 	if lock == nil {
 		return nil
 	}
-	defer lock.unlock()
 	command := exec.Command(options.LingerCommand[0], options.LingerCommand[1:]...)
 	command.Dir = l.dir
 	command.ExtraFiles = []*os.File{lock.file}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
+		lock.unlock()
 		return &Error{Verb: "keep up", Subject: l.dir, Reason: "run " + options.LingerCommand[0], Hint: "the engine is stopped now instead", Err: err}
 	}
+	lock.handOver()
 	go command.Wait()
 	return nil
 }

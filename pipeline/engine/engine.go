@@ -165,20 +165,23 @@ func startOrFind(ctx context.Context, layout layout, options Options, role Role)
 	}
 	running := free == nil
 	credentials, err := layout.credentials(role, running)
-	if err != nil || running {
-		if free != nil {
-			free.unlock()
-		}
+	if running {
 		return server, credentials, err
 	}
-	defer free.unlock()
-	server, err = layout.startServer(options, free)
+	if err == nil {
+		server, err = layout.startServer(options, free)
+	}
+	if err != nil && server.PID == 0 {
+		free.unlock()
+	} else {
+		free.handOver()
+	}
 	return server, credentials, err
 }
 
 // Release ends this use of the engine. The last user stops it, cleanly, unless
-// [Start] asked for it to stay or the options say to linger. It may be called
-// more than once.
+// [Start] asked for it to stay or the options say to linger; a writer that added
+// much has it make a snapshot first. It may be called more than once.
 func (l *Lease) Release() error {
 	l.once.Do(func() { l.release = l.leave() })
 	return l.release
@@ -186,8 +189,12 @@ func (l *Lease) Release() error {
 
 func (l *Lease) leave() error {
 	// Leaving must not hang on a context that ended: it is what runs after Ctrl-C.
-	ctx, cancel := context.WithTimeout(context.Background(), l.options.StopTimeout+l.options.StartTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*l.options.StopTimeout+l.options.StartTimeout)
 	defer cancel()
+	// Before the lock, so that others may join meanwhile.
+	if err := l.save(); err != nil {
+		l.options.Progress("the local engine made no snapshot (" + err.Error() + "); nothing is lost, its next start takes longer")
+	}
 	start, err := l.layout.lockStart(ctx, l.options.Progress)
 	if err != nil {
 		l.users.unlock()

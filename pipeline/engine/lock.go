@@ -43,8 +43,15 @@ func tryLock(path string, how int) (*lockFile, error) {
 	return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 }
 
-// unlock closes the file, which gives the lock back unless a child inherited it.
-func (l *lockFile) unlock() { l.file.Close() }
+// unlock gives the lock back. Closing alone would not do: a process that is just
+// being started anywhere in this one has all files open until it runs its program.
+func (l *lockFile) unlock() {
+	syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
+	l.file.Close()
+}
+
+// handOver leaves the lock to a child that inherited the file.
+func (l *lockFile) handOver() { l.file.Close() }
 
 // lockStart waits for the right to start, join, leave or stop the engine.
 func (l layout) lockStart(ctx context.Context, progress func(string)) (*lockFile, error) {

@@ -195,6 +195,8 @@ func (l layout) adopt(server instance) (instance, bool) {
 // startServer starts the server in a session of its own, so that Ctrl-C at a
 // terminal does not reach it, with server.lock as an inherited descriptor.
 //
+// The result has a number when a process was started, also with an error.
+//
 // Dying here before the second record leaves a server that holds server.lock and
 // whose socket stands in the first record: findServer adopts it.
 func (l layout) startServer(options Options, lock *lockFile) (instance, error) {
@@ -241,7 +243,7 @@ func (l layout) startServer(options Options, lock *lockFile) (instance, error) {
 	go command.Wait()
 	server.PID = command.Process.Pid
 	if server.Started, _, err = processStart(server.PID); err != nil {
-		return instance{}, l.diedError("start", server)
+		return server, l.diedError("start", server)
 	}
 	return server, l.writeInstance(server)
 }

@@ -316,7 +316,7 @@ func loadsSlowly(t *testing.T) engine.Options {
 	options := enginetest.Options(t, enginetest.DataDir(t))
 	lease := acquire(t, options)
 	pipe := client(t, lease).Pipeline()
-	for i := range 8 * 1024 { // it answers after every 1,024 commands
+	for i := range 8 * 1024 { // a second or two of loading
 		pipe.Set(t.Context(), fmt.Sprint("key", i), "x", 0)
 	}
 	if _, err := pipe.Exec(t.Context()); err != nil {
@@ -324,7 +324,7 @@ func loadsSlowly(t *testing.T) engine.Options {
 	}
 	write(t, lease, "CREATE (:A)")
 	release(t, lease)
-	return engine.ServerArguments(options, "--key-load-delay", "150")
+	return engine.ServerArguments(options, "--key-load-delay", "150", "--loading-process-events-interval-bytes", "1024")
 }
 
 func TestALoadingEngineIsWaitedFor(t *testing.T) {

@@ -131,6 +131,29 @@ func TestADirectoryWithOnlyADumpIsNotTakenForEmpty(t *testing.T) {
 	}
 }
 
+func TestTheIndexesAnswerAtOnceAfterACleanStop(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t, enginetest.DataDir(t))
+	lease := acquire(t, options)
+	write(t, lease, "CALL db.idx.fulltext.createNodeIndex('Chunk', 'text')")
+	write(t, lease, "CREATE VECTOR INDEX FOR (c:Chunk) ON (c.v) OPTIONS {dimension: 32, similarityFunction: 'cosine'}")
+	write(t, lease, "UNWIND range(1, 3000) AS i CREATE (c:Chunk {text: 'word' + i + ' and others, to fill a line of text'}) "+
+		"SET c.v = vecf32([x IN range(1, 32) | toFloat((x * i) % 17) + 0.5])")
+	release(t, lease)
+
+	// A reader is the next to come: it could not have made the snapshot.
+	reader, err := engine.AcquireReader(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Release()
+	reply, err := client(t, reader).Do(t.Context(), "GRAPH.RO_QUERY", "g",
+		"CALL db.idx.fulltext.queryNodes('Chunk', 'word2999') YIELD node RETURN count(node)").Slice()
+	if err != nil || reply[1].([]any)[0].([]any)[0] != int64(1) {
+		t.Errorf("full text right after the start: %v, %v; want one chunk", reply, err)
+	}
+}
+
 func TestALargeLogIsSetAside(t *testing.T) {
 	t.Parallel()
 	options, dir := filled(t)
