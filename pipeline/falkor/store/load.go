@@ -82,9 +82,7 @@ func eachPage[T any](ctx context.Context, s *Store, ids []T, statement func(ids 
 }
 
 func (s *Store) loadChunks(ctx context.Context, st *standing, documents []string) error {
-	err := eachPage(ctx, s, documents, func(ids []string) cypher.Statement {
-		return cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id}) RETURN d.id AS id`, cypher.Params{"ids": ids})
-	}, func(rows *conn.Rows) {
+	err := eachPage(ctx, s, documents, whichDocuments, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			st.documents[rows.String(i, "id")] = true
 		}
@@ -92,10 +90,7 @@ func (s *Store) loadChunks(ctx context.Context, st *standing, documents []string
 	if err != nil || len(st.documents) == 0 {
 		return err
 	}
-	return eachPage(ctx, s, sortedKeys(st.documents), func(ids []string) cypher.Statement {
-		return cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id})-[:PART_OF]->(c:Chunk)
-RETURN id AS document, c.id AS id, c.content_key AS key, c.embedding_pending AS pending`, cypher.Params{"ids": ids})
-	}, func(rows *conn.Rows) {
+	return eachPage(ctx, s, sortedKeys(st.documents), chunksOf, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			id, document, key := rows.String(i, "id"), rows.String(i, "document"), rows.String(i, "key")
 			st.chunks[id] = oldChunk{document: document, key: key, pending: rows.Int(i, "pending") != 0}
@@ -114,9 +109,7 @@ RETURN id AS document, c.id AS id, c.content_key AS key, c.embedding_pending AS 
 func (s *Store) loadSupported(ctx context.Context, st *standing, entities map[string]bool, edges map[edgeKey]bool) ([]string, error) {
 	losing := map[string]bool{}
 	chunks := sortedKeys(st.chunks)
-	err := eachPage(ctx, s, chunks, func(ids []string) cypher.Statement {
-		return cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id})<-[:MENTIONED_IN]-(e:__Entity__) RETURN DISTINCT e.id AS id`, cypher.Params{"ids": ids})
-	}, func(rows *conn.Rows) {
+	err := eachPage(ctx, s, chunks, mentionedIn, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			losing[rows.String(i, "id")] = true
 			entities[rows.String(i, "id")] = true
@@ -125,10 +118,7 @@ func (s *Store) loadSupported(ctx context.Context, st *standing, entities map[st
 	if err != nil {
 		return nil, err
 	}
-	err = eachPage(ctx, s, chunks, func(ids []string) cypher.Statement {
-		return cypher.New(`UNWIND $ids AS id MATCH (s)-[r:RELATES]->(t) WHERE id IN r.source_chunk_ids
-RETURN DISTINCT s.id AS source, t.id AS target, r.rel_type AS type`, cypher.Params{"ids": ids})
-	}, func(rows *conn.Rows) {
+	err = eachPage(ctx, s, chunks, relatedIn, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			edges[edgeKey{rows.String(i, "source"), rows.String(i, "target"), rows.String(i, "type")}] = true
 		}
@@ -137,11 +127,7 @@ RETURN DISTINCT s.id AS source, t.id AS target, r.rel_type AS type`, cypher.Para
 }
 
 func (s *Store) loadEntities(ctx context.Context, st *standing, ids []string) error {
-	return eachPage(ctx, s, ids, func(ids []string) cypher.Statement {
-		return cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id})
-RETURN e.id AS id, e.type AS type, e.name_key AS key, e.name AS name, e.aliases AS aliases, e.description AS about,
-       e.telling AS telling, e.mention_count AS mentions, e.score AS score, e.source_chunk_ids AS chunks`, cypher.Params{"ids": ids})
-	}, func(rows *conn.Rows) {
+	return eachPage(ctx, s, ids, entitiesOf, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			st.entities[rows.String(i, "id")] = share{
 				kind: rows.String(i, "type"), key: rows.String(i, "key"), name: rows.String(i, "name"), others: rows.Strings(i, "aliases"),
@@ -155,11 +141,7 @@ RETURN e.id AS id, e.type AS type, e.name_key AS key, e.name AS name, e.aliases 
 // loadRemaining merges what chunks of other documents say of the entities that
 // lose mentions.
 func (s *Store) loadRemaining(ctx context.Context, st *standing, losing []string) error {
-	return eachPage(ctx, s, losing, func(ids []string) cypher.Statement {
-		return cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id})-[m:MENTIONED_IN]->(c:Chunk)
-RETURN id AS entity, c.id AS chunk, m.names AS names, m.description AS about, m.telling AS telling, m.score AS score, m.count AS count`,
-			cypher.Params{"ids": ids})
-	}, func(rows *conn.Rows) {
+	return eachPage(ctx, s, losing, mentionsOf, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			id, chunk := rows.String(i, "entity"), rows.String(i, "chunk")
 			rest := st.remaining[id]
@@ -185,15 +167,7 @@ func (s *Store) loadEdges(ctx context.Context, st *standing, wanted map[edgeKey]
 			keys = append(keys, cypher.Record{{Name: "s", Value: key.source}, {Name: "t", Value: key.target}, {Name: "r", Value: key.kind}})
 		}
 	}
-	return eachPage(ctx, s, keys, func(keys []cypher.Record) cypher.Statement {
-		// Without the WITH the planner would walk all edges of one end, and hubs have
-		// many.
-		return cypher.New(`UNWIND $keys AS key MATCH (s:__Entity__ {id: key.s}) MATCH (t:__Entity__ {id: key.t})
-WITH key, s, t MATCH (s)-[r:RELATES {rel_type: key.r}]->(t)
-RETURN key.s AS source, key.t AS target, key.r AS type, r.source_chunk_ids AS chunks, r.spans AS spans, r.evidence AS quotes,
-       r.evidence_scores AS scores, r.evidence_methods AS methods, r.evidence_src_names AS sources, r.evidence_tgt_names AS targets`,
-			cypher.Params{"keys": keys})
-	}, func(rows *conn.Rows) {
+	return eachPage(ctx, s, keys, edgesOf, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			e := decodeEdge(rows, i)
 			st.edges[e.id()] = e
@@ -211,8 +185,14 @@ func decodeEdge(rows *conn.Rows, i int) edge {
 	}
 	quotes, methods, scores := rows.Strings(i, "quotes"), rows.Strings(i, "methods"), rows.Floats(i, "scores")
 	sources, targets := rows.Strings(i, "sources"), rows.Strings(i, "targets")
-	for k, chunk := range rows.Strings(i, "chunks") {
-		ev := evidence{chunk: chunk, quote: at(quotes, k), method: at(methods, k), score: at(scores, k), sourceName: at(sources, k), targetName: at(targets, k)}
+	chunks := rows.Strings(i, "chunks")
+	e.foreign = len(quotes) != len(chunks)
+	for k, chunk := range chunks {
+		ev := evidence{chunk: chunk, quote: at(quotes, k), method: at(methods, k), score: at(scores, k)}
+		ev.sourceName, ev.targetName = at(sources, k), at(targets, k)
+		if sources == nil {
+			ev.sourceName, ev.targetName = rows.String(i, "source_name"), rows.String(i, "target_name")
+		}
 		if len(spans[chunk]) > 0 {
 			ev.span, spans[chunk] = spans[chunk][0], spans[chunk][1:]
 		}

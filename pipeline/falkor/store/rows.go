@@ -141,33 +141,72 @@ CREATE (a)-[:PARENT]->(b)`+counted, over("rows", parents)))
 CREATE (a)-[:COVERS]->(b)`+counted, over("rows", covers)))
 }
 
-// entities writes entities as they are after the commit, one statement a type.
+// entities writes entities as they are after the commit: new ones whole, one
+// statement a type, of others what changed.
 func (t *transaction) entities(after map[string]share, st *standing) {
-	byType := map[string][]cypher.Record{}
+	created, retyped := map[string][]cypher.Record{}, map[[2]string][]string{}
+	var changed []cypher.Record
 	for _, id := range sortedKeys(after) {
 		s := after[id]
-		row := cypher.Record{
-			{Name: "name", Value: s.name},
-			{Name: "name_key", Value: s.key},
-			{Name: "type", Value: s.kind},
-			{Name: "aliases", Value: s.others},
-			{Name: "description", Value: s.about},
-			{Name: "telling", Value: s.telling},
-			{Name: "mention_count", Value: s.mentions},
-			{Name: "score", Value: s.score},
-			{Name: "source_chunk_ids", Value: s.chunks},
-			{Name: "search_text", Value: orNull(searchNames(s))},
-		}
+		row := entityRow(s)
 		old, stood := st.entities[id]
-		if !stood || old.name != s.name || old.about != s.about || old.kind != s.kind {
+		if !stood {
+			row = append(row, cypher.Field{Name: "id", Value: id}, cypher.Field{Name: "embedding_pending", Value: 1})
+			created[s.kind] = append(created[s.kind], row)
+			continue
+		}
+		row = differing(row, entityRow(old))
+		if old.name != s.name || old.about != s.about || old.kind != s.kind {
 			row = append(row, cypher.Field{Name: "embedding_pending", Value: 1})
 		}
-		byType[s.kind] = append(byType[s.kind], cypher.Record{{Name: "id", Value: id}, {Name: "p", Value: row}})
+		if len(row) > 0 {
+			changed = append(changed, cypher.Record{{Name: "id", Value: id}, {Name: "p", Value: row}})
+		}
+		if old.kind != s.kind && old.kind != "" {
+			pair := [2]string{old.kind, s.kind}
+			retyped[pair] = append(retyped[pair], id)
+		}
 	}
-	for _, kind := range sortedKeys(byType) {
-		t.add(len(byType[kind]), cypher.New(`UNWIND $rows AS row MERGE (e:__Entity__ {id: row.id}) SET e:«type», e += row.p`+counted,
-			over("rows", byType[kind])).WithLabel("type", kind))
+	for _, kind := range sortedKeys(created) {
+		t.add(len(created[kind]), cypher.New(`UNWIND $rows AS row CREATE (e:__Entity__:«type») SET e = row`+counted,
+			over("rows", created[kind])).WithLabel("type", kind))
 	}
+	t.add(len(changed), cypher.New(`UNWIND $rows AS row MATCH (e:__Entity__ {id: row.id}) SET e += row.p`+counted, over("rows", changed)))
+	// Two spellings of a type that differ in case share their ids.
+	for pair, ids := range retyped {
+		t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id}) SET e:«type» REMOVE e:«former»`+counted,
+			over("ids", ids)).WithLabel("former", pair[0]).WithLabel("type", pair[1]))
+	}
+}
+
+func entityRow(s share) cypher.Record {
+	return cypher.Record{
+		{Name: "name", Value: s.name},
+		{Name: "name_key", Value: s.key},
+		{Name: "type", Value: s.kind},
+		{Name: "aliases", Value: s.others},
+		{Name: "description", Value: s.about},
+		{Name: "telling", Value: s.telling},
+		{Name: "mention_count", Value: s.mentions},
+		{Name: "score", Value: s.score},
+		{Name: "source_chunk_ids", Value: s.chunks},
+		{Name: "search_text", Value: orNull(searchNames(s))},
+	}
+}
+
+// differing keeps the fields whose values differ from old's. The engine indexes
+// a node again for whatever is set on it. Both records have the same fields.
+func differing(row, old cypher.Record) cypher.Record {
+	kept := row[:0]
+	for i, field := range row {
+		was, is := old[i].Value, field.Value
+		list, isList := is.([]string)
+		same := isList && slices.Equal(list, was.([]string)) || !isList && was == is
+		if !same {
+			kept = append(kept, field)
+		}
+	}
+	return kept
 }
 
 // searchNames are an entity's words for the full-text index beyond its name and
@@ -212,32 +251,51 @@ func spansText(spans []graph.Span) string {
 	return string(text)
 }
 
-// relations writes edges as they are after the commit.
+// relations writes edges as they are after the commit: new ones whole, of others
+// what changed.
 func (t *transaction) relations(after []edge, st *standing) {
-	rows := make([]cypher.Record, 0, len(after))
+	var created, changed []cypher.Record
 	for _, e := range after {
-		said := e.statement()
-		fact := said.fact(e.kind)
-		row := edgeRow(e, said, fact)
-		if old, stood := st.edges[e.id()]; !stood || old.statement().fact(e.kind) != fact {
+		ends := cypher.Record{{Name: "s", Value: e.source}, {Name: "t", Value: e.target}}
+		row := edgeRow(e)
+		old, stood := st.edges[e.id()]
+		if !stood {
+			row = append(row, cypher.Field{Name: "rel_type", Value: e.kind}, cypher.Field{Name: "embedding_pending", Value: 1})
+			created = append(created, append(ends, cypher.Field{Name: "p", Value: row}))
+			continue
+		}
+		// An edge that another program wrote may say what its evidence does not.
+		if !old.foreign && slices.Equal(old.evidence, e.evidence) {
+			continue
+		}
+		if old.foreign || old.statement().fact(e.kind) != e.statement().fact(e.kind) {
 			row = append(row, cypher.Field{Name: "embedding_pending", Value: 1})
 		}
-		rows = append(rows, cypher.Record{{Name: "s", Value: e.source}, {Name: "t", Value: e.target}, {Name: "r", Value: e.kind}, {Name: "p", Value: row}})
+		changed = append(changed, append(ends, cypher.Field{Name: "r", Value: e.kind}, cypher.Field{Name: "p", Value: row}))
 	}
-	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
-MERGE (s)-[r:RELATES {rel_type: row.r}]->(t) SET r += row.p`+counted, over("rows", rows)))
+	t.add(len(created), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
+CREATE (s)-[r:RELATES]->(t) SET r = row.p`+counted, over("rows", created)))
+	// Without the WITH the planner would walk all edges of one end, and hubs have
+	// many.
+	t.add(len(changed), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
+WITH row, s, t MATCH (s)-[r:RELATES {rel_type: row.r}]->(t) SET r += row.p`+counted, over("rows", changed)))
 }
 
-func edgeRow(e edge, said statement, fact string) cypher.Record {
+// edgeRow lists an edge's properties. The names that documents use for its ends
+// are kept only where they differ among the evidence.
+func edgeRow(e edge) cypher.Record {
 	n := len(e.evidence)
+	said := e.statement()
 	chunks, quotes, methods := make([]string, n), make([]string, n), make([]string, n)
 	sources, targets, scores := make([]string, n), make([]string, n), make([]float64, n)
+	mixed := false
 	for i, ev := range e.evidence {
 		chunks[i], quotes[i], methods[i] = ev.chunk, ev.quote, ev.method
 		sources[i], targets[i], scores[i] = ev.sourceName, ev.targetName, ev.score
+		mixed = mixed || ev.sourceName != said.sourceName || ev.targetName != said.targetName
 	}
-	return cypher.Record{
-		{Name: "fact", Value: fact},
+	row := cypher.Record{
+		{Name: "fact", Value: said.fact(e.kind)},
 		{Name: "description", Value: said.about},
 		{Name: "src_name", Value: said.sourceName},
 		{Name: "tgt_name", Value: said.targetName},
@@ -247,9 +305,13 @@ func edgeRow(e edge, said statement, fact string) cypher.Record {
 		{Name: "evidence", Value: quotes},
 		{Name: "evidence_scores", Value: scores},
 		{Name: "evidence_methods", Value: methods},
-		{Name: "evidence_src_names", Value: sources},
-		{Name: "evidence_tgt_names", Value: targets},
+		{Name: "evidence_src_names", Value: nil},
+		{Name: "evidence_tgt_names", Value: nil},
 	}
+	if mixed {
+		row[10].Value, row[11].Value = sources, targets
+	}
+	return row
 }
 
 func (t *transaction) deleteRelations(keys []edgeKey) {

@@ -109,6 +109,7 @@ func smallest(list []string, most int) []string {
 type edge struct {
 	source, target, kind string
 	evidence             []evidence // sorted, each once
+	foreign              bool       // another program wrote it
 }
 
 type edgeKey struct{ source, target, kind string }

@@ -76,7 +76,7 @@ func (s *Store) adoptModel(ctx context.Context, meta Meta, o IndexOptions) error
 var pendingCounts = map[VectorKind]cypher.Statement{
 	ChunkVector:    cypher.New(`MATCH (n:Chunk {embedding_pending: 1}) RETURN count(n) AS n`, nil),
 	EntityVector:   cypher.New(`MATCH (n:__Entity__ {embedding_pending: 1}) RETURN count(n) AS n`, nil),
-	RelationVector: cypher.New(`MATCH (:__Entity__)-[n:RELATES {embedding_pending: 1}]->(:__Entity__) RETURN count(n) AS n`, nil),
+	RelationVector: cypher.New(`MATCH ()-[n:RELATES {embedding_pending: 1}]->() RETURN count(n) AS n`, nil),
 }
 
 // PendingCount is how many things of a kind have no vector or a stale one.
@@ -95,19 +95,8 @@ func (s *Store) PendingCount(ctx context.Context, kind VectorKind) (int, error) 
 // PendingVectors returns up to limit things whose vector is missing or stale, in
 // no order. Storing their vectors takes them off the list.
 func (s *Store) PendingVectors(ctx context.Context, kind VectorKind, limit int) ([]Pending, error) {
-	params := cypher.Params{"limit": limit}
-	var statement cypher.Statement
-	switch kind {
-	case ChunkVector:
-		statement = cypher.New(`MATCH (n:Chunk {embedding_pending: 1})
-RETURN n.id AS id, n.context_header AS title, n.text AS text, '' AS type, n.content_key AS key LIMIT $limit`, params)
-	case EntityVector:
-		statement = cypher.New(`MATCH (n:__Entity__ {embedding_pending: 1})
-RETURN n.id AS id, n.name AS title, n.description AS text, n.type AS type, '' AS key LIMIT $limit`, params)
-	case RelationVector:
-		statement = cypher.New(`MATCH (s:__Entity__)-[n:RELATES {embedding_pending: 1}]->(t:__Entity__)
-RETURN s.id AS source, t.id AS target, '' AS title, n.fact AS text, n.rel_type AS type, '' AS key LIMIT $limit`, params)
-	default:
+	statement, ok := pendingStatement(kind, limit)
+	if !ok {
 		return nil, fmt.Errorf("read pending vectors: there is no kind %q", kind)
 	}
 	rows, err := s.read(ctx, statement)
@@ -119,6 +108,22 @@ RETURN s.id AS source, t.id AS target, '' AS title, n.fact AS text, n.rel_type A
 		pending[i] = decodePending(kind, rows, i)
 	}
 	return pending, s.client.Wrap("read pending vectors of graph "+s.options.Graph, rows.Err())
+}
+
+func pendingStatement(kind VectorKind, limit int) (cypher.Statement, bool) {
+	params := cypher.Params{"limit": limit}
+	switch kind {
+	case ChunkVector:
+		return cypher.New(`MATCH (n:Chunk {embedding_pending: 1})
+RETURN n.id AS id, n.context_header AS title, n.text AS text, '' AS type, n.content_key AS key LIMIT $limit`, params), true
+	case EntityVector:
+		return cypher.New(`MATCH (n:__Entity__ {embedding_pending: 1})
+RETURN n.id AS id, n.name AS title, n.description AS text, n.type AS type, '' AS key LIMIT $limit`, params), true
+	case RelationVector:
+		return cypher.New(`MATCH (s)-[n:RELATES {embedding_pending: 1}]->(t)
+RETURN s.id AS source, t.id AS target, '' AS title, n.fact AS text, n.rel_type AS type, '' AS key LIMIT $limit`, params), true
+	}
+	return cypher.Statement{}, false
 }
 
 func decodePending(kind VectorKind, rows *conn.Rows, i int) Pending {
