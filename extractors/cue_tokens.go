@@ -27,15 +27,15 @@ type token struct {
 }
 
 // tokenise splits text[within] around the given mentions, which are sorted by
-// start and in bytes of text. Quotation marks and markup are left out: they
+// start and in bytes of text; one that reaches beyond is left out. Quotation marks and markup are left out: they
 // say nothing about who did what.
 func tokenise(text string, within graph.Range, mentions []placedMention) []token {
 	var out []token
 	for i := within.Start; i < within.End; {
-		for len(mentions) > 0 && mentions[0].at.Start < i {
+		for len(mentions) > 0 && (mentions[0].at.Start < i || mentions[0].at.End > within.End) {
 			mentions = mentions[1:]
 		}
-		if len(mentions) > 0 && mentions[0].at.Start == i && mentions[0].at.End <= within.End {
+		if len(mentions) > 0 && mentions[0].at.Start == i {
 			m := mentions[0]
 			out = append(out, token{kind: entityToken, mention: m.index, start: i, end: m.at.End})
 			i = m.at.End

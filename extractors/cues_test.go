@@ -177,6 +177,14 @@ func TestOnlyTheSubjectOfItsOwnVerbIsTaken(t *testing.T) {
 	}
 }
 
+func TestAMentionOverTheEndOfASentenceIsNoPartOfIt(t *testing.T) {
+	chunk, e := marked(t, "[Jane Roe]P founded [Acme]O. [Max Ode]P founded [Beta. It]O grew.")
+	NewCues(nil).Relate(chunk, defaultOntology(t), &e)
+	if got := strings.Join(related(e), "; "); got != "Jane Roe FOUNDED Acme" {
+		t.Error(got)
+	}
+}
+
 func TestCuesCountWhatTheOntologyDoesNotDeclare(t *testing.T) {
 	chunk, e := marked(t, "[Oslo]L founded [Acme]O. [Jane Roe]P founded [the thing]U.")
 	NewCues(nil).Relate(chunk, defaultOntology(t), &e)
