@@ -36,7 +36,13 @@ func mainContent(page *html.Node, size int) (content *html.Node, heading string)
 		content = article
 	}
 	if content != body && first(content, atom.H1) == nil {
-		heading = onlyHeading(body)
+		// The page's title starts with the page's own heading; a site's name
+		// stands at its end.
+		if title := first(page, atom.Title); title != nil {
+			if own := onlyHeading(body); strings.HasPrefix(oneLine(rawText(title)), own) {
+				heading = own
+			}
+		}
 	}
 	return content, heading
 }

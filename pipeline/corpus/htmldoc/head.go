@@ -81,6 +81,9 @@ func (h head) title(document *corpus.Document) string {
 	if n == 1 {
 		return title
 	}
+	if sections := document.Sections; len(sections) > 0 && sections[0].Title != "" && strings.HasPrefix(h.titleElement, sections[0].Title) {
+		return sections[0].Title
+	}
 	for _, candidate := range []string{h.first("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title"), h.titleElement} {
 		if candidate != "" {
 			return candidate

@@ -149,7 +149,7 @@ func (w *writer) inHeading(n *html.Node) {
 // marker, its definition one a level below.
 func (w *writer) list(n *html.Node) {
 	w.flush()
-	outer := *w
+	lists, item, marker := w.lists, w.item, w.marker
 	w.lists++
 	number := 1
 	if start, err := strconv.Atoi(attr(n, "start")); err == nil {
@@ -164,7 +164,7 @@ func (w *writer) list(n *html.Node) {
 		number++
 	}
 	w.flush()
-	w.lists, w.item, w.marker = outer.lists, outer.item, outer.marker
+	w.lists, w.item, w.marker = lists, item, marker
 }
 
 func (w *writer) listItem(n *html.Node, marker string) {

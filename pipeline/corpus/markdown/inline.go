@@ -48,7 +48,7 @@ func (w *writer) writeInline(t *inlineText, n ast.Node) {
 		case *ast.Text:
 			value := string(child.Value(w.source))
 			if !child.IsRaw() {
-				value = unescape(value)
+				value = unescape(collapse(value))
 			}
 			t.write(value)
 			if child.HardLineBreak() {
@@ -125,4 +125,12 @@ func unescape(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// collapse makes one space of several, as a browser does.
+func collapse(s string) string {
+	for strings.Contains(s, "  ") {
+		s = strings.ReplaceAll(s, "  ", " ")
+	}
+	return s
 }

@@ -323,7 +323,7 @@ func joinLines(lines []string) string {
 	var b strings.Builder
 	var last rune
 	for _, line := range lines {
-		line = strings.TrimSpace(line)
+		line = strings.Join(strings.Fields(line), " ")
 		if line == "" {
 			continue
 		}
