@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"graphmill/configs"
+	"graphmill/pipeline/engine"
+	"graphmill/pipeline/falkor/conn"
+	"graphmill/pipeline/falkor/reader"
+	"graphmill/pipeline/models"
+	"graphmill/toolserver"
+)
+
+// backend is what the tools read from: the graph store and the embedder, opened
+// when first needed and given back by close.
+type backend struct {
+	*app
+	ctx      context.Context // of the program
+	store    lazy[*connection]
+	embedder lazy[*embedding]
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+// connection is an open way to the graph store.
+type connection struct {
+	lease  *engine.Lease // nil for an external server
+	client *conn.Client
+	reader *reader.Reader
+}
+
+func (a *app) newBackend(ctx context.Context) *backend {
+	b := &backend{app: a, ctx: ctx}
+	b.store = lazy[*connection]{open: b.connect, broken: (*connection).broken, shut: (*connection).close}
+	b.embedder = lazy[*embedding]{open: b.openEmbedder, shut: (*embedding).close}
+	return b
+}
+
+// close gives the engine back, also after the program's context has ended.
+func (b *backend) close() error { return errors.Join(b.store.close(), b.embedder.close()) }
+
+// Graph implements tools.Backend.
+func (b *backend) Graph() string { return b.cfg.GraphName() }
+
+// Reader implements tools.Backend.
+func (b *backend) Reader(ctx context.Context) (*reader.Reader, error) {
+	c, err := b.store.get(ctx, b.ctx)
+	if err != nil {
+		return nil, b.explain(err)
+	}
+	return c.reader, nil
+}
+
+// Embedder implements tools.Backend.
+func (b *backend) Embedder(ctx context.Context) (models.Embedder, error) {
+	e, err := b.embedder.get(ctx, b.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.Embedder, nil
+}
+
+// Warnings implements tools.Backend.
+func (b *backend) Warnings() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.warnings
+}
+
+func (c *connection) broken() bool { return c.lease != nil && c.lease.Check() != nil }
+
+func (c *connection) close() error {
+	err := c.client.Close()
+	if c.lease != nil {
+		err = errors.Join(err, c.lease.Release())
+	}
+	return err
+}
+
+// connect joins or starts the local engine as its reader, or takes queryd's own
+// login on the external server.
+func (b *backend) connect(ctx context.Context) (*connection, error) {
+	c := &connection{}
+	options := conn.Options{DialTimeout: b.cfg.Falkor.DialTimeout, ClientName: "queryd"}
+	if b.cfg.Falkor.External() {
+		externalServer(&options, b.cfg.Falkor)
+	} else {
+		lease, err := engine.AcquireReader(ctx, b.engineOptions())
+		if err != nil {
+			return nil, err
+		}
+		c.lease = lease
+		options.Socket = lease.Address()
+		options.Username, options.Password = lease.Credentials().User, lease.Credentials().Secret
+	}
+	var err error
+	if c.client, err = conn.Open(options); err != nil {
+		if c.lease != nil {
+			err = errors.Join(err, c.lease.Release())
+		}
+		return nil, err
+	}
+	c.reader = reader.New(c.client, reader.Options{Timeout: b.cfg.Queryd.QueryTimeout})
+	if b.cfg.Falkor.External() {
+		b.warnOfRights(ctx, c.client)
+	}
+	return c, nil
+}
+
+// externalServer fills in the reader's login, or for want of one the writer's.
+func externalServer(options *conn.Options, falkor configs.Falkor) {
+	options.Host, options.Port = falkor.Host, falkor.Port
+	options.TLS, options.CAFile, options.Insecure = falkor.TLS, falkor.CAFile, falkor.TLSInsecure
+	options.Username, options.Password = falkor.Username, falkor.Password.Reveal()
+	if falkor.Reader.Username != "" {
+		options.Username, options.Password = falkor.Reader.Username, falkor.Reader.Password.Reveal()
+	}
+}
+
+func (b *backend) engineOptions() engine.Options {
+	options := engine.Options{
+		DataDir: b.cfg.DataDir, RedisServer: b.cfg.Engine.RedisServer, Module: b.cfg.Engine.Module,
+		DepsDir: b.cfg.Engine.DepsDir, Linger: b.cfg.Engine.Linger, StartTimeout: b.cfg.Engine.StartTimeout,
+		MaxMemory: b.cfg.Engine.MaxMemory, Progress: b.say,
+	}
+	if self, err := os.Executable(); err == nil {
+		options.LingerCommand = []string{self, keepAliveVerb, "--quiet", "--data-dir", b.cfg.DataDir}
+		if b.cfg.File != "" {
+			options.LingerCommand = append(options.LingerCommand, "--config", b.cfg.File)
+		}
+	}
+	return options
+}
+
+// warnOfRights says, in the log and in status, when the login could write.
+func (b *backend) warnOfRights(ctx context.Context, client *conn.Client) {
+	commands, err := writingCommands(ctx, client, b.Graph())
+	if err != nil {
+		b.log.Debug("could not check the login's rights", "error", err)
+		return
+	}
+	if len(commands) == 0 {
+		return
+	}
+	warning := fmt.Sprintf("queryd's login at %s may also write (%s); give it one that only reads: `ingestd db grant-reader`, then GRAPHMILL_READER_USERNAME and GRAPHMILL_READER_PASSWORD",
+		client.Address(), strings.Join(commands, ", "))
+	b.log.Warn(warning)
+	b.mu.Lock()
+	b.warnings = []string{warning}
+	b.mu.Unlock()
+}
+
+// writingCommands lists the writing commands of the graph module that the login
+// may send. Each is sent without its arguments, so that it does nothing: a login
+// without the right is refused for that, one with it for the arguments.
+func writingCommands(ctx context.Context, client *conn.Client, graph string) ([]string, error) {
+	var allowed []string
+	for _, command := range [][]any{{"GRAPH.QUERY", graph}, {"GRAPH.DELETE"}} {
+		err := client.Redis().Do(ctx, command...).Err()
+		switch {
+		case err == nil || strings.Contains(err.Error(), "wrong number of arguments"):
+			allowed = append(allowed, command[0].(string))
+		case strings.HasPrefix(err.Error(), "NOPERM"):
+		default:
+			return nil, client.Wrap("check the login's rights", err)
+		}
+	}
+	return allowed, nil
+}
+
+// explain turns what the engine says into what a caller is told.
+func (b *backend) explain(err error) error {
+	var trouble *engine.Error
+	if !errors.As(err, &trouble) {
+		return err
+	}
+	told := &toolserver.Error{Kind: toolserver.Unreachable, Message: "Could not reach the graph store: " + trouble.Reason, Hint: trouble.Hint, Err: err}
+	switch {
+	case errors.Is(err, engine.ErrNoGraph):
+		told.Kind, told.Message = toolserver.NoGraph, "There is no graph yet in "+b.cfg.DataDir
+		told.Hint = "`ingestd run --root DIR` makes one; or set --data-dir (GRAPHMILL_DATA_DIR) to where it was run"
+	case errors.Is(err, engine.ErrMissing):
+		told.Kind = toolserver.Config
+	}
+	return told
+}
+
+// secrets are what no error may show.
+func (a *app) secrets() []string {
+	return []string{a.cfg.Falkor.Password.Reveal(), a.cfg.Falkor.Reader.Password.Reveal()}
+}

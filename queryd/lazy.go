@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"sync"
+)
+
+// lazy is a thing that is opened when it is first asked for, once for all who
+// wait, and again after it failed to open or broke.
+type lazy[T any] struct {
+	// open runs under the program's context: a caller that goes away does not stop
+	// what others wait for.
+	open   func(ctx context.Context) (T, error)
+	broken func(T) bool // nil means it never breaks
+	shut   func(T) error
+
+	mu      sync.Mutex
+	have    bool
+	value   T
+	opening *opening[T]
+	closed  bool
+}
+
+type opening[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// get opens the thing or waits for it, as long as ctx allows.
+func (l *lazy[T]) get(ctx, program context.Context) (T, error) {
+	l.mu.Lock()
+	if l.have && (l.broken == nil || !l.broken(l.value)) {
+		defer l.mu.Unlock()
+		return l.value, nil
+	}
+	if l.opening == nil && !l.closed {
+		l.opening = &opening[T]{done: make(chan struct{})}
+		go l.run(program, l.opening)
+	}
+	o := l.opening
+	l.mu.Unlock()
+	var none T
+	if o == nil {
+		return none, context.Canceled
+	}
+	select {
+	case <-o.done:
+		return o.value, o.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+func (l *lazy[T]) run(program context.Context, o *opening[T]) {
+	l.mu.Lock()
+	old, had := l.value, l.have
+	l.have = false
+	l.mu.Unlock()
+	if had {
+		_ = l.shut(old) // it broke: there is nothing to save
+	}
+	o.value, o.err = l.open(program)
+	l.mu.Lock()
+	l.value, l.have, l.opening = o.value, o.err == nil, nil
+	l.mu.Unlock()
+	close(o.done)
+}
+
+// close waits for an opening under way, whose context has ended, and shuts what
+// is open. Nothing is opened afterwards.
+func (l *lazy[T]) close() error {
+	l.mu.Lock()
+	l.closed = true
+	o := l.opening
+	l.mu.Unlock()
+	if o != nil {
+		<-o.done
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.have {
+		return nil
+	}
+	l.have = false
+	return l.shut(l.value)
+}

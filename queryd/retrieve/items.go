@@ -1,0 +1,122 @@
+package retrieve
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"graphmill/pipeline/falkor/conn"
+	"graphmill/pipeline/graph"
+)
+
+// Entity is a thing that the graph knows.
+type Entity struct {
+	ID          string
+	Name, Type  string
+	Description string
+	Aliases     []string
+	Mentions    int
+	FoundBy     []string
+	Score       float64 // of the fusion
+}
+
+// Relation is an edge with sentences that state it.
+type Relation struct {
+	SourceID, TargetID     string
+	Source, Type, Target   string
+	SourceType, TargetType string
+	Statement              string // the best sentence
+	Support                int    // sentences that state it, in all documents
+	Evidence               []Quote
+	FoundBy                []string
+	Score                  float64
+
+	evidence []quoteAt // best first, before their places are known
+}
+
+func (r Relation) key() string { return r.SourceID + "\x00" + r.Type + "\x00" + r.TargetID }
+
+// Place is where a text stands.
+type Place struct {
+	Document    string // path
+	Title       string
+	Span        graph.Span // code points of the document's text
+	First, Last int        // lines of the passage around it; 0 when not known
+	FirstPage   int        // 0 for formats without pages
+	LastPage    int
+	Headings    string // "Title › Heading › Subheading"
+}
+
+// Quote is a sentence that states a relation.
+type Quote struct {
+	Place
+	Text string
+}
+
+// Passage is a piece of a document.
+type Passage struct {
+	ID string
+	Place
+	Text    string
+	FoundBy []string
+	Score   float64
+}
+
+type quoteAt struct {
+	chunk, text string
+	span        graph.Span
+	score       float64
+}
+
+func readEntity(rows *conn.Rows, i int) Entity {
+	return Entity{
+		ID: rows.String(i, "id"), Name: rows.String(i, "name"), Type: rows.String(i, "type"),
+		Description: rows.String(i, "description"), Aliases: rows.Strings(i, "aliases"), Mentions: rows.Int(i, "mentions"),
+	}
+}
+
+// quotesEach bounds the sentences that are shown for one relation.
+const quotesEach = 3
+
+func readRelation(rows *conn.Rows, i int) Relation {
+	r := Relation{
+		SourceID: rows.String(i, "source_id"), TargetID: rows.String(i, "target_id"),
+		Source: rows.String(i, "source"), Target: rows.String(i, "target"), Type: rows.String(i, "rel_type"),
+		SourceType: rows.String(i, "source_type"), TargetType: rows.String(i, "target_type"),
+		Statement: rows.String(i, "statement"),
+	}
+	if r.Statement == "" {
+		// graphrag-sdk may leave the description out and say it in the fact alone.
+		_, r.Statement, _ = strings.Cut(rows.String(i, "fact"), "): ")
+	}
+	chunks, quotes, scores := rows.Strings(i, "chunks"), rows.Strings(i, "quotes"), rows.Floats(i, "scores")
+	r.Support = len(chunks)
+	spans := map[string][]graph.Span{}
+	if text := rows.String(i, "spans"); text != "" && json.Unmarshal([]byte(text), &spans) != nil {
+		clear(spans) // another program's spans may be of another form
+	}
+	for k, chunk := range chunks {
+		q := quoteAt{chunk: chunk}
+		if k < len(quotes) {
+			q.text = quotes[k]
+		}
+		if k < len(scores) {
+			q.score = scores[k]
+		}
+		if list := spans[chunk]; len(list) > 0 {
+			q.span, spans[chunk] = list[0], list[1:]
+		}
+		r.evidence = append(r.evidence, q)
+	}
+	slices.SortStableFunc(r.evidence, func(a, b quoteAt) int {
+		switch {
+		case a.score != b.score && a.score > b.score:
+			return -1
+		case a.score != b.score:
+			return 1
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	r.evidence = r.evidence[:min(len(r.evidence), quotesEach)]
+	return r
+}

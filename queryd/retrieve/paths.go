@@ -1,0 +1,319 @@
+package retrieve
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"graphmill/pipeline/falkor/conn"
+	"graphmill/pipeline/falkor/cypher"
+	"graphmill/pipeline/falkor/fulltext"
+)
+
+// task is one search. Of the lists of hits one is filled, best first.
+type task struct {
+	path   Path
+	search string
+	run    func(ctx context.Context, t *task) error
+
+	entities  []Entity
+	relations []Relation
+	chunks    []string
+	note      string // why hits may be missing
+	err       error
+}
+
+func (t *task) hits() int { return len(t.entities) + len(t.relations) + len(t.chunks) }
+
+func (t *task) foundBy() string { return string(t.path) + ": " + t.search }
+
+// depth is how many hits each search returns: fusion wants longer lists than
+// what is shown, and the time of a search hardly depends on it.
+func (r Request) depth() int { return max(30, min(3*r.TopK, MaxTopK)) }
+
+// first runs the searches that need nothing but the question.
+func (s *search) first(ctx context.Context) error {
+	var tasks []*task
+	if s.uses(Facts) {
+		tasks = append(tasks, &task{path: Facts, search: "vector", run: s.factsByVector})
+	}
+	if s.uses(ExactNames) {
+		tasks = append(tasks, &task{path: ExactNames, search: "names", run: s.entitiesByName})
+	}
+	if s.uses(FuzzyNames) {
+		tasks = append(tasks,
+			&task{path: FuzzyNames, search: "full text", run: s.entitiesByText},
+			&task{path: FuzzyNames, search: "vector", run: s.entitiesByVector})
+	}
+	if s.uses(Passages) {
+		tasks = append(tasks,
+			&task{path: Passages, search: "vector", run: s.passagesByVector},
+			&task{path: Passages, search: "full text", run: s.passagesByText})
+	}
+	return s.runAll(ctx, tasks)
+}
+
+// second runs the searches that start from the entities found.
+func (s *search) second(ctx context.Context) error {
+	s.entities = s.fuseEntities()
+	if len(s.entities) == 0 {
+		return nil
+	}
+	var tasks []*task
+	if s.uses(Links) {
+		tasks = append(tasks, &task{path: Links, search: "neighbours", run: s.links})
+	}
+	if s.uses(Passages) && s.uses(ExactNames) {
+		tasks = append(tasks, &task{path: Passages, search: "mentions", run: s.passagesByMention})
+	}
+	return s.runAll(ctx, tasks)
+}
+
+// runAll runs searches side by side. Errors stay with their search, but for
+// those that no search could avoid.
+func (s *search) runAll(ctx context.Context, tasks []*task) error {
+	s.tasks = append(s.tasks, tasks...)
+	var group errgroup.Group
+	for _, t := range tasks {
+		group.Go(func() error {
+			t.err = t.run(ctx, t)
+			if fatal(t.err) {
+				return t.err
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (s *search) reports() []Report {
+	reports := make([]Report, 0, len(s.tasks))
+	for _, path := range AllPaths() {
+		for _, t := range s.tasks {
+			if t.path != path {
+				continue
+			}
+			report := Report{Path: t.path, Search: t.search, Hits: t.hits(), Error: t.note}
+			if t.err != nil {
+				report.Error = t.err.Error()
+			}
+			reports = append(reports, report)
+		}
+	}
+	return reports
+}
+
+// query runs a statement and hands each row to take.
+func (s *search) query(ctx context.Context, statement cypher.Statement, take func(rows *conn.Rows, i int)) error {
+	rows, err := s.Reader.Query(ctx, s.Graph, statement)
+	if err != nil {
+		return err
+	}
+	for i := range rows.Len() {
+		take(rows, i)
+	}
+	return rows.Err()
+}
+
+// byVector looks whether vectors of a label can be compared with the question's.
+func (s *search) byVector(t *task, label string, edge bool) (params cypher.Params, err error) {
+	if s.vectorE != nil {
+		return nil, s.vectorE
+	}
+	if t.note, err = s.usable(label, edge, "VECTOR"); err != nil {
+		return nil, err
+	}
+	return cypher.Params{"k": s.depth(), "vector": s.vector}, nil
+}
+
+// byText makes the query for the full-text index of a label.
+func (s *search) byText(t *task, label string) (params cypher.Params, err error) {
+	if t.note, err = s.usable(label, false, "FULLTEXT"); err != nil {
+		return nil, err
+	}
+	query := fulltext.Query(s.Question)
+	if query == "" {
+		return nil, fmt.Errorf("the question holds no word to look up")
+	}
+	return cypher.Params{"k": s.depth(), "query": query}, nil
+}
+
+func (s *search) passagesByVector(ctx context.Context, t *task) error {
+	params, err := s.byVector(t, "Chunk", false)
+	if err != nil {
+		return err
+	}
+	return s.query(ctx, cypher.New(`CALL db.idx.vector.queryNodes('Chunk', 'embedding', $k, vecf32($vector)) YIELD node, score
+RETURN node.id AS id, score ORDER BY score, id`, params), func(rows *conn.Rows, i int) {
+		if near(rows, i) {
+			t.chunks = append(t.chunks, rows.String(i, "id"))
+		}
+	})
+}
+
+func (s *search) passagesByText(ctx context.Context, t *task) error {
+	params, err := s.byText(t, "Chunk")
+	if err != nil {
+		return err
+	}
+	return s.query(ctx, cypher.New(`CALL db.idx.fulltext.queryNodes('Chunk', $query) YIELD node, score
+RETURN node.id AS id, score ORDER BY score DESC, id LIMIT $k`, params), func(rows *conn.Rows, i int) {
+		t.chunks = append(t.chunks, rows.String(i, "id"))
+	})
+}
+
+func (s *search) entitiesByVector(ctx context.Context, t *task) error {
+	params, err := s.byVector(t, "__Entity__", false)
+	if err != nil {
+		return err
+	}
+	return s.query(ctx, cypher.New(`CALL db.idx.vector.queryNodes('__Entity__', 'embedding', $k, vecf32($vector)) YIELD node, score
+RETURN node.id AS id, node.name AS name, node.type AS type, node.description AS description, node.aliases AS aliases,
+       node.mention_count AS mentions, score
+ORDER BY score, id`, params), func(rows *conn.Rows, i int) {
+		if near(rows, i) {
+			t.entities = append(t.entities, readEntity(rows, i))
+		}
+	})
+}
+
+func (s *search) entitiesByText(ctx context.Context, t *task) error {
+	params, err := s.byText(t, "__Entity__")
+	if err != nil {
+		return err
+	}
+	return s.query(ctx, cypher.New(`CALL db.idx.fulltext.queryNodes('__Entity__', $query) YIELD node, score
+RETURN node.id AS id, node.name AS name, node.type AS type, node.description AS description, node.aliases AS aliases,
+       node.mention_count AS mentions, score
+ORDER BY score DESC, id LIMIT $k`, params), func(rows *conn.Rows, i int) {
+		t.entities = append(t.entities, readEntity(rows, i))
+	})
+}
+
+// entitiesByName looks the question's word groups up in the index of normalised
+// names. Longer names come first, then what is mentioned more.
+func (s *search) entitiesByName(ctx context.Context, t *task) error {
+	if _, err := s.usable("__Entity__", false, "RANGE"); err != nil {
+		return err // a look-up would be a scan
+	}
+	keys := nameKeys(s.Question)
+	if len(keys) == 0 {
+		return fmt.Errorf("the question holds no word to look up")
+	}
+	return s.query(ctx, cypher.New(`UNWIND $keys AS key MATCH (e:__Entity__ {name_key: key})
+RETURN e.id AS id, e.name AS name, e.type AS type, e.description AS description, e.aliases AS aliases, e.mention_count AS mentions
+ORDER BY size(key) DESC, mentions DESC, id LIMIT $k`, cypher.Params{"keys": keys, "k": s.depth()}), func(rows *conn.Rows, i int) {
+		t.entities = append(t.entities, readEntity(rows, i))
+	})
+}
+
+func (s *search) factsByVector(ctx context.Context, t *task) error {
+	params, err := s.byVector(t, "RELATES", true)
+	if err != nil {
+		return err
+	}
+	return s.query(ctx, cypher.New(`CALL db.idx.vector.queryRelationships('RELATES', 'embedding', $k, vecf32($vector)) YIELD relationship, score
+WITH relationship AS r, startNode(relationship) AS s, endNode(relationship) AS t, score
+RETURN s.id AS source_id, s.name AS source, s.type AS source_type, t.id AS target_id, t.name AS target, t.type AS target_type,
+       r.rel_type AS rel_type, r.description AS statement, r.fact AS fact, r.source_chunk_ids AS chunks, r.evidence AS quotes,
+       r.evidence_scores AS scores, r.spans AS spans, score
+ORDER BY score, source_id, rel_type, target_id`, params), func(rows *conn.Rows, i int) {
+		if near(rows, i) {
+			t.relations = append(t.relations, readRelation(rows, i))
+		}
+	})
+}
+
+// near is false for the score of a vector that is zero, which is no number.
+func near(rows *conn.Rows, i int) bool { return !math.IsNaN(rows.Float(i, "score")) }
+
+// startEntities bounds from how many entities the second round starts.
+const startEntities = 10
+
+// maxRelations is 4 for each item asked for, 40 at most.
+func (r Request) maxRelations() int { return min(4*r.TopK, 40) }
+
+// links reads relations around the best entities: those between two of them
+// first, then the best of each in turn, so that a hub does not crowd the others
+// out.
+func (s *search) links(ctx context.Context, t *task) error {
+	ids := make([]string, 0, startEntities)
+	for _, e := range s.entities[:min(len(s.entities), startEntities)] {
+		ids = append(ids, e.ID)
+	}
+	around := map[string][]Relation{}
+	err := s.query(ctx, cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id})-[r:RELATES]-(:__Entity__)
+WITH id, r, startNode(r) AS s, endNode(r) AS t ORDER BY size(r.source_chunk_ids) DESC, r.score DESC, s.id, r.rel_type, t.id
+WITH id, collect({r: r, s: s, t: t})[0..$each] AS edges UNWIND edges AS edge
+WITH id, edge.r AS r, edge.s AS s, edge.t AS t
+RETURN id AS start, s.id AS source_id, s.name AS source, s.type AS source_type, t.id AS target_id, t.name AS target, t.type AS target_type,
+       r.rel_type AS rel_type, r.description AS statement, r.fact AS fact, r.source_chunk_ids AS chunks, r.evidence AS quotes,
+       r.evidence_scores AS scores, r.spans AS spans`, cypher.Params{"ids": ids, "each": s.maxRelations()}), func(rows *conn.Rows, i int) {
+		start := rows.String(i, "start")
+		around[start] = append(around[start], readRelation(rows, i))
+	})
+	t.relations = inTurn(ids, around, s.maxRelations())
+	return err
+}
+
+// inTurn orders relations: between two of the entities first, then one of each
+// entity after the other.
+func inTurn(ids []string, around map[string][]Relation, most int) []Relation {
+	var between, rest []Relation
+	seen := map[string]bool{}
+	for rank := 0; ; rank++ {
+		left := false
+		for _, id := range ids {
+			if rank >= len(around[id]) {
+				continue
+			}
+			left = true
+			r := around[id][rank]
+			if seen[r.key()] {
+				continue
+			}
+			seen[r.key()] = true
+			if slices.Contains(ids, r.SourceID) && slices.Contains(ids, r.TargetID) {
+				between = append(between, r)
+			} else {
+				rest = append(rest, r)
+			}
+		}
+		if !left {
+			break
+		}
+	}
+	all := append(between, rest...)
+	return all[:min(len(all), most)]
+}
+
+// tooCommon is how often an entity may be mentioned and still say something about
+// a passage; beyond it walking its mentions costs more than it tells.
+const tooCommon = 2000
+
+// passagesByMention ranks passages by how many of the entities that the question
+// names they mention, and how often.
+func (s *search) passagesByMention(ctx context.Context, t *task) error {
+	var ids []string
+	for _, task := range s.tasks {
+		if task.path != ExactNames {
+			continue
+		}
+		for _, e := range task.entities {
+			if e.Mentions <= tooCommon && len(ids) < startEntities {
+				ids = append(ids, e.ID)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.query(ctx, cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id})-[m:MENTIONED_IN]->(c:Chunk)
+WITH c.id AS id, count(e) AS entities, sum(m.count) AS mentions
+RETURN id ORDER BY entities DESC, mentions DESC, id LIMIT $k`, cypher.Params{"ids": ids, "k": s.depth()}), func(rows *conn.Rows, i int) {
+		t.chunks = append(t.chunks, rows.String(i, "id"))
+	})
+}

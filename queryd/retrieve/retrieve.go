@@ -1,0 +1,241 @@
+// Package retrieve finds what a graph says about a question: several search
+// paths side by side, each a reading statement, fused by reciprocal rank. It
+// numbers nothing and renders nothing.
+package retrieve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"graphmill/pipeline/falkor/conn"
+	"graphmill/pipeline/falkor/reader"
+	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/models"
+)
+
+// Path is a way to search that a caller may choose.
+type Path string
+
+// The paths.
+const (
+	Facts      Path = "facts"       // what relations state
+	ExactNames Path = "exact_names" // entities that the question names
+	FuzzyNames Path = "fuzzy_names" // entities whose names and descriptions are like the question
+	Links      Path = "links"       // relations around the entities found
+	Passages   Path = "passages"    // source text
+)
+
+// AllPaths lists the paths in the order of their reports.
+func AllPaths() []Path { return []Path{Facts, ExactNames, FuzzyNames, Links, Passages} }
+
+// MaxTopK bounds what one search returns of each kind.
+const MaxTopK = 100
+
+// Request is one question.
+type Request struct {
+	Question string
+	TopK     int    // most passages, entities and facts each
+	Paths    []Path // none means all
+}
+
+func (r Request) uses(path Path) bool { return len(r.Paths) == 0 || slices.Contains(r.Paths, path) }
+
+// Searcher searches one graph.
+type Searcher struct {
+	Reader *reader.Reader
+	Graph  string
+	// Embedder opens the embedding model, when a path first needs it.
+	Embedder func(ctx context.Context) (models.Embedder, error)
+}
+
+// Result is what was found, best first.
+type Result struct {
+	Entities  []Entity
+	Relations []Relation // around the entities; none that stands among the facts
+	Facts     []Relation // found by what they state
+	Passages  []Passage
+	Trace     []Report
+	// Empty says that nothing was found because the graph holds no passages.
+	Empty bool
+	// Pending says that rows changed since the last finalize, so that the newest
+	// may be missing from some path.
+	Pending bool
+}
+
+// Report is how one search went.
+type Report struct {
+	Path   Path   `json:"path"`
+	Search string `json:"search"` // "vector", "full text", "names", "neighbours", "mentions"
+	Hits   int    `json:"hits"`
+	Error  string `json:"error,omitempty"` // why it found nothing or not everything
+}
+
+// MissingGraph is the error of a graph that was never written or was deleted.
+type MissingGraph struct{ Graph string }
+
+func (e *MissingGraph) Error() string { return fmt.Sprintf("graph %q does not exist", e.Graph) }
+
+// Search asks the graph. A path that fails is told in the trace; an error is
+// what keeps every path from working.
+func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
+	run := &search{Searcher: s, Request: request}
+	if err := run.look(ctx); err != nil {
+		return nil, err
+	}
+	if err := run.first(ctx); err != nil {
+		return nil, err
+	}
+	if err := run.second(ctx); err != nil {
+		return nil, err
+	}
+	if err := run.failedWholly(); err != nil {
+		return nil, err
+	}
+	return run.result(ctx)
+}
+
+// search is the state of one Search.
+type search struct {
+	*Searcher
+	Request
+
+	meta    shape.Meta
+	indexes []shape.Index
+	vector  []float32 // of the question
+	vectorE error     // why there is none
+
+	tasks []*task
+	// hits of the second round depend on these
+	entities []Entity
+}
+
+// look reads what the graph says of itself and embeds the question meanwhile.
+func (s *search) look(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		s.meta, err = s.Reader.Meta(ctx, s.Graph)
+		if err == nil && !s.meta.Exists {
+			err = s.exists(ctx)
+		}
+		return err
+	})
+	group.Go(func() (err error) {
+		s.indexes, err = s.Reader.Indexes(ctx, s.Graph)
+		return err
+	})
+	var model string
+	if s.uses(Passages) || s.uses(Facts) || s.uses(FuzzyNames) {
+		group.Go(func() error {
+			s.vector, model, s.vectorE = s.embed(ctx)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if s.vectorE == nil && s.vector != nil {
+		s.vectorE = sameModel(s.meta, model, len(s.vector))
+	}
+	return nil
+}
+
+func (s *search) exists(ctx context.Context) error {
+	exists, err := s.Reader.Exists(ctx, s.Graph)
+	if err == nil && !exists {
+		err = &MissingGraph{s.Graph}
+	}
+	return err
+}
+
+func (s *search) embed(ctx context.Context) ([]float32, string, error) {
+	embedder, err := s.Embedder(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	vectors, err := embedder.Embed(ctx, []string{s.Question})
+	if err != nil {
+		return nil, "", fmt.Errorf("embed the question: %w", err)
+	}
+	return vectors[0], embedder.Model(), nil
+}
+
+// sameModel compares the question's vector with those of the graph.
+func sameModel(meta shape.Meta, model string, dimension int) error {
+	switch {
+	case !meta.Exists:
+		return nil // another program's graph does not say; the index checks the dimension
+	case meta.EmbeddingModel == "":
+		return errors.New("the graph has no vectors yet; run `ingestd finalize`")
+	case meta.EmbeddingModel != model:
+		return fmt.Errorf("the graph's vectors were made with %s, the question's with %s; set embedder.model_dir to the graph's model, or run `ingestd finalize --reembed`",
+			meta.EmbeddingModel, model)
+	case meta.Dimension != 0 && meta.Dimension != dimension:
+		return fmt.Errorf("the graph's vectors have %d dimensions, those of %s %d; run `ingestd finalize --reembed`", meta.Dimension, model, dimension)
+	}
+	return nil
+}
+
+// usable reports what keeps an index from being asked; incomplete tells of one
+// that is still being built.
+func (s *search) usable(label string, edge bool, kind string) (incomplete string, err error) {
+	for _, index := range s.indexes {
+		if index.Label != label || index.Edge != edge {
+			continue
+		}
+		for property := range index.Types {
+			if !index.Has(property, kind) {
+				continue
+			}
+			if !index.Operational {
+				return fmt.Sprintf("the index is being built (%d of %d); hits may be missing", index.Done, index.Total), nil
+			}
+			return "", nil
+		}
+	}
+	return "", errors.New("the graph has no index for it yet; run `ingestd finalize`")
+}
+
+// fatal are the kinds of error that no other search could avoid.
+func fatal(err error) bool {
+	switch conn.KindOf(err) {
+	case conn.Unreachable, conn.Auth, conn.Loading, conn.NoGraph:
+		return true
+	}
+	return errors.Is(err, context.Canceled)
+}
+
+// failedWholly is the first error when no search worked.
+func (s *search) failedWholly() error {
+	var errs []error
+	for _, t := range s.tasks {
+		if t.err == nil {
+			return nil
+		}
+		errs = append(errs, t.err)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &AllPathsFailed{Reports: s.reports(), Err: errors.Join(errs...)}
+}
+
+// AllPathsFailed says that no search of the request worked.
+type AllPathsFailed struct {
+	Reports []Report
+	Err     error
+}
+
+func (e *AllPathsFailed) Error() string {
+	text := "no search path worked"
+	for _, r := range e.Reports {
+		text += fmt.Sprintf("; %s (%s): %s", r.Path, r.Search, r.Error)
+	}
+	return text
+}
+
+// Unwrap gives all causes.
+func (e *AllPathsFailed) Unwrap() error { return e.Err }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"graphmill/pipeline/engine/enginetest"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+
+// queryd runs as a process of its own: the test binary is the command, when it is
+// called by that name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"queryd": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// One engine with the graphs of [seeded] serves all of these.
+func TestOnTheRealEngine(t *testing.T) {
+	f := seeded(t)
+	t.Run("scripts", func(t *testing.T) { testScripts(t, f) })
+	t.Run("mcp", func(t *testing.T) { testConversation(t, f) })
+	t.Run("plans", func(t *testing.T) { testPlans(t, f) })
+}
+
+func testScripts(t *testing.T, f *enginetest.Fixture) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			for name, value := range environment(t, f) {
+				env.Setenv(name, value)
+			}
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			return nil
+		},
+	})
+}
+
+func environment(t testing.TB, f *enginetest.Fixture) map[string]string {
+	t.Helper()
+	deps, err := filepath.Abs("../.deps")
+	must(t, err)
+	if dir := os.Getenv("GRAPHMILL_DEPS_DIR"); dir != "" {
+		deps = dir
+	}
+	return map[string]string{"GRAPHMILL_DATA_DIR": f.DataDir, "GRAPHMILL_DEPS_DIR": deps, "GRAPHMILL_EMBEDDER_KIND": "hash"}
+}
