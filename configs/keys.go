@@ -99,7 +99,7 @@ func engineKeys() []Key {
 			Description: "The redis-server executable, 7.2 or later."},
 		{Name: "engine.module", Kind: KindPath, Default: "", DefaultNote: "looked up in the dependencies' folder",
 			Description: "FalkorDB's module, falkordb.so."},
-		{Name: "engine.max_memory", Kind: KindSize, Default: int64(0), Max: 16 * tib, DefaultNote: "no cap",
+		{Name: "engine.max_memory", Kind: KindSize, Default: int64(0), Max: 16 * tib, DefaultNote: "80 % of the machine's or the container's",
 			Description: "Most memory the local engine may use; a write beyond it fails."},
 		{Name: "engine.deps_dir", Kind: KindPath, Default: "", Aliases: []string{"GRAPHMILL_DEPS_DIR"}, DefaultNote: ".deps beside the program's folder, else <data_dir>/deps, else ./.deps",
 			Description: "Folder of the fetched engine and libraries, as make deps fills it."},

@@ -34,6 +34,12 @@ var rights = []struct {
 	{Reader, "resetkeys ~* resetchannels -@all +graph.ro_query +ping +hello +client|setinfo +client|setname"},
 }
 
+// defaultUser cannot log in, but keeps its rights: the server replays its
+// append-only file as this user and checks a transaction's rights again at its
+// EXEC. Without them every transaction in the file is refused at the next start,
+// the server goes on, and what was reported as done is gone.
+const defaultUser = "user default off resetpass ~* &* +@all"
+
 // Credentials are a login. The secret never shows in a formatted value.
 type Credentials struct {
 	User   string
@@ -102,7 +108,7 @@ func (l layout) writeUsers(hashes map[Role]string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return l.fileError("start", "read users.acl", err)
 	}
-	lines := []string{"user default off nopass resetkeys resetchannels -@all"}
+	lines := []string{defaultUser}
 	for _, user := range rights {
 		lines = append(lines, fmt.Sprintf("user %s on #%s %s", user.role, hashes[user.role], user.rules))
 	}

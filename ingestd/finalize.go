@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"graphmill/pipeline"
+)
+
+func (a *app) finalizeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "finalize",
+		Short: "make missing vectors, indexes and counts",
+		Long: `finalize brings a written graph to searchable: vectors that are missing or stale, vector and full-text indexes, stored
+counts. run and reextract do it at their end; this does it alone, after an interruption or with --reembed.`,
+		Args: cobra.NoArgs,
+	}
+	var reembed bool
+	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
+	keys := []string{"jobs", "wait", "progress", "embedder.kind", "embedder.model_dir"}
+	return a.verb(cmd, keys, func(ctx context.Context, _ []string) error { return a.finalizeGraph(ctx, reembed) })
+}
+
+func (a *app) finalizeGraph(ctx context.Context, reembed bool) error {
+	s, err := a.openSession(ctx, "finalize")
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	report := pipeline.NewReport(a.cfg.GraphName())
+	report.Finalize, err = s.finalizeAlone(ctx, reembed)
+	report.Totals.Seconds = time.Since(started).Seconds()
+	err = errors.Join(err, s.record("finalize", report, started, err), s.close())
+	if err != nil {
+		return err
+	}
+	return a.out.value(report, func(w io.Writer) { textPrinter{w, true}.finalize(report.Finalize) })
+}
+
+func (s *session) finalizeAlone(ctx context.Context, reembed bool) (*pipeline.FinalizeReport, error) {
+	w, err := newWired(s.cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	ctx, cancel := s.untilLockLost(ctx)
+	defer cancel()
+	show := newProgress(s.cfg.Progress, s.cfg.Quiet, s.stderr)
+	defer show.done()
+	// Asked for by name, finalize always looks: an index may be missing though
+	// nothing is pending.
+	report, err := s.finalize(ctx, w, true, reembed, show)
+	if err == nil && report == nil {
+		err = usage("graph %s holds nothing yet; `ingestd run --root DIR` fills it", s.cfg.GraphName())
+	}
+	return report, s.explain(ctx, err)
+}

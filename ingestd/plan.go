@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"graphmill/chunkers"
+	"graphmill/configs"
+	"graphmill/extractors"
+	"graphmill/pipeline"
+	"graphmill/pipeline/corpus"
+	"graphmill/planner"
+	"graphmill/planner/catalogue"
+	"graphmill/resolvers"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan --root DIR",
+		Short: "show what a run would do with each file, and write nothing",
+		Long: `plan shows for each file the rule that matched, the strategies, estimated chunks, tokens, model calls, seconds and money,
+and why the file would be processed (new, content, plan, ontology, model, format, none). It writes nothing.`,
+		Args: cobra.NoArgs,
+	}
+	return a.verb(cmd, ingestKeys, a.plan)
+}
+
+func (a *app) plan(ctx context.Context, _ []string) error {
+	root, err := a.openRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	w, err := newWired(a.cfg)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	report, err := s.plan(ctx, w, root)
+	if err = errors.Join(err, s.close()); err != nil {
+		return err
+	}
+	return a.out.value(report, func(w io.Writer) { printPlan(w, report, a.cfg.Quiet) })
+}
+
+func (s *session) plan(ctx context.Context, w *wired, root *corpus.Root) (*pipeline.PlanReport, error) {
+	chosen, err := s.chooseOntology(ctx)
+	if err != nil {
+		return nil, err
+	}
+	options, err := s.pipelineOptions(chosen, w, root, pipeline.Silent{})
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.Plan(ctx, options)
+}
+
+func printPlan(w io.Writer, r *pipeline.PlanReport, quiet bool) {
+	if !quiet {
+		table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(table, "WHY\tPATH\tPLAN\tCHUNKS\tTOKENS\tCALLS\tSECONDS\tMONEY\tRULE")
+		for _, d := range r.Documents {
+			why, rule := string(d.Why), d.Rule
+			if d.Status != "" {
+				why, rule = string(d.Status), d.Reason
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%.2f\t%s\n",
+				why, printable(d.Path), d.Plan, d.Chunks, d.Tokens, d.ModelCalls, d.Seconds, d.Money, printable(rule))
+		}
+		table.Flush()
+		fmt.Fprintln(w)
+	}
+	counts := map[string]int{}
+	for why, n := range r.Totals.Why {
+		counts[string(why)] = n
+	}
+	t := r.Totals
+	fmt.Fprintf(w, "%s: %d files: %s\n", r.Graph, t.Files, topCounts(counts, len(counts)))
+	fmt.Fprintf(w, "to do: about %d chunks, %d tokens, %d model calls, %.0f s of one core, %.2f money\n",
+		t.Chunks, t.Tokens, t.ModelCalls, t.Seconds, t.Money)
+}
+
+// newPlanner makes the planner of the configuration's rules and limits.
+func newPlanner(cfg *configs.Config) (*planner.Planner, error) {
+	var strategies []catalogue.Strategy
+	strategies = append(strategies, chunkers.Catalogue()...)
+	strategies = append(strategies, extractors.Catalogue()...)
+	strategies = append(strategies, resolvers.Catalogue()...)
+	var rules []planner.Rule
+	for _, r := range cfg.Plan.Rules {
+		rules = append(rules, planner.Rule{
+			Match: r.Match, Chunker: r.Chunker, Extractors: r.Extractors, Resolver: r.Resolver,
+			MaxChunks: r.MaxChunks, Parameters: r.Parameters, Origin: r.Origin,
+		})
+	}
+	limits := cfg.Plan.Limits
+	p, err := planner.New(rules, planner.Limits{
+		Chunkers: limits.Chunkers, Extractors: limits.Extractors, Resolvers: limits.Resolvers,
+		MaxChunks: limits.MaxChunks, MaxLLMPairs: limits.MaxLLMPairs, DefaultParameters: !limits.TuneParams,
+	}, strategies)
+	if err != nil {
+		return nil, usage("%v", err)
+	}
+	return p, nil
+}

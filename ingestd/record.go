@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"graphmill/pipeline"
+	"graphmill/pipeline/falkor/store"
+)
+
+// record adds the verb to the graph's run ledger. A verb that changed nothing
+// leaves no line: running again over an unchanged folder writes nothing.
+func (s *session) record(verb string, report *pipeline.Report, started time.Time, outcome error) error {
+	if report == nil || (!report.Wrote() && report.Finalize == nil) || errors.Is(outcome, store.ErrLockLost) {
+		return nil
+	}
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return err
+	}
+	line := store.Run{
+		ID: started.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:]), Verb: verb,
+		Started: started, Ended: time.Now(), Status: "done", Totals: map[string]int{},
+	}
+	for status, n := range report.Totals.Status {
+		line.Totals[string(status)] = n
+	}
+	switch {
+	case report.Interrupted != "":
+		line.Status = "interrupted"
+	case outcome != nil:
+		line.Status, line.Message = "failed", outcome.Error()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := s.store.SaveRun(ctx, line)
+	if outcome != nil {
+		return nil // the verb's own error says what went wrong
+	}
+	return err
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"graphmill/pipeline"
+	"graphmill/pipeline/corpus"
+)
+
+func (a *app) reextractCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reextract --root DIR [GLOB…]",
+		Short: "extract files again in place, changed or not",
+		Long: `reextract extracts files again in place, whether or not they changed: all under the root, or those that the
+arguments name (a path, a folder, an id such as file:notes/a.md, or a glob over paths under the root).`,
+		Example: "  ingestd reextract --root corpus\n  ingestd reextract --root corpus 'reports/**/*.pdf'",
+	}
+	var reembed bool
+	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
+	return a.verb(cmd, ingestKeys, func(ctx context.Context, patterns []string) error {
+		o := ingestOptions{verb: "reextract", force: true, reembed: reembed}
+		if len(patterns) > 0 {
+			if err := a.selectFiles(ctx, patterns, &o); err != nil {
+				return err
+			}
+		}
+		return a.ingest(ctx, o)
+	})
+}
+
+// selectFiles fills in the files that patterns name. When none of them names a
+// file, that is wrong usage; when some do, the others are reported as failed.
+func (a *app) selectFiles(ctx context.Context, patterns []string, o *ingestOptions) error {
+	root, err := a.openRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	files, unmatched, err := root.Match(ctx, patterns)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return usage("%s names no file under %s: %v", unmatched[0].Pattern, root.Dir(), unmatched[0].Err)
+	}
+	o.files = map[string]bool{}
+	for _, file := range files {
+		o.files[file.Path] = true
+	}
+	for _, u := range unmatched {
+		o.unmatched = append(o.unmatched, pipeline.DocumentReport{
+			Path: u.Pattern, Status: pipeline.Failed, Kind: "unmatched", Reason: u.Err.Error(),
+		})
+	}
+	return nil
+}
+
+// openRoot opens the files root of the configuration.
+func (a *app) openRoot() (*corpus.Root, error) {
+	if a.cfg.Root == "" {
+		return nil, usage("no files root: give --root DIR, or set root in the configuration")
+	}
+	root, err := corpus.Open(a.cfg.Root, corpus.Options{
+		Include: a.cfg.Corpus.Include, Exclude: a.cfg.Corpus.Exclude,
+		MaxFileBytes: a.cfg.Corpus.MaxFileBytes, MaxEntries: a.cfg.Corpus.MaxEntries,
+	})
+	if err != nil {
+		return nil, &exitError{code: exitUsage, err: fmt.Errorf("open files root: %w", err)}
+	}
+	return root, nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"graphmill/pipeline"
+	"graphmill/pipeline/graph"
+)
+
+// printer shows results on stdout, one implementation a format. Everything that
+// is not a result goes to stderr elsewhere.
+type printer interface {
+	report(*pipeline.Report) error
+	value(v any, text func(io.Writer)) error
+}
+
+func newPrinter(output string, quiet bool, w io.Writer) printer {
+	if output == "json" {
+		return jsonPrinter{w}
+	}
+	return textPrinter{w, quiet}
+}
+
+// jsonPrinter prints one JSON object a command; docs/json.md lists the keys.
+type jsonPrinter struct{ w io.Writer }
+
+func (p jsonPrinter) report(r *pipeline.Report) error { return p.value(r, nil) }
+
+func (p jsonPrinter) value(v any, _ func(io.Writer)) error {
+	encoder := json.NewEncoder(p.w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+// textPrinter prints for people.
+type textPrinter struct {
+	w     io.Writer
+	quiet bool
+}
+
+func (p textPrinter) value(_ any, text func(io.Writer)) error {
+	text(p.w)
+	return nil
+}
+
+func (p textPrinter) report(r *pipeline.Report) error {
+	if !p.quiet {
+		p.rows(r.Documents)
+	}
+	p.totals(r)
+	return nil
+}
+
+func (p textPrinter) rows(documents []pipeline.DocumentReport) {
+	if len(documents) == 0 {
+		return
+	}
+	table := tabwriter.NewWriter(p.w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "STATUS\tPATH\tPLAN\tCHUNKS\tENTITIES\tRELATIONS\tSECONDS\tREASON")
+	for _, d := range documents {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%.2f\t%s\n",
+			d.Status, printable(d.Path), d.Plan, d.Chunks, d.Entities, d.Relations, d.Seconds, printable(d.Reason))
+	}
+	table.Flush()
+	fmt.Fprintln(p.w)
+}
+
+func (p textPrinter) totals(r *pipeline.Report) {
+	var parts []string
+	for _, status := range pipeline.Statuses() {
+		if n := r.Totals.Status[status]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"no files"}
+	}
+	fmt.Fprintf(p.w, "%s: %s · %.1f s\n", r.Graph, strings.Join(parts, ", "), r.Totals.Seconds)
+	if r.Wrote() {
+		fmt.Fprintf(p.w, "written: %d chunks, %d entities, %d relations\n", r.Totals.Chunks, r.Totals.Entities, r.Totals.Relations)
+	}
+	if f := r.Finalize; f != nil {
+		p.finalize(f)
+	}
+	p.pruned(r.Pruned)
+	if r.MissingCount > 0 {
+		fmt.Fprintf(p.w, "missing: %d documents in the graph have no file any more (%s); ingestd forget PATH removes them\n",
+			r.MissingCount, printable(sample(r.Missing, 3)))
+	}
+	if r.Interrupted != "" {
+		fmt.Fprintf(p.w, "stopped early (%s); run again to go on\n", r.Interrupted)
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(p.w, "warning: %s\n", printable(warning))
+	}
+}
+
+func (p textPrinter) finalize(f *pipeline.FinalizeReport) {
+	c := f.Counts
+	fmt.Fprintf(p.w, "graph:   %d documents, %d chunks, %d entities, %d relations; finalized in %.1f s with %s\n",
+		c.Documents, c.Chunks, c.Entities, c.Relations, f.Seconds, f.Embedding)
+}
+
+// pruned says what the ontology misses, the most frequent first.
+func (p textPrinter) pruned(pruned graph.Pruned) {
+	lines := []struct {
+		what   string
+		counts map[string]int
+	}{
+		{"undeclared entity types", pruned.EntityTypes},
+		{"undeclared relation types", pruned.RelationTypes},
+		{"undeclared relation patterns", pruned.Patterns},
+		{"relations with an Unknown end", pruned.UnknownEndpoints},
+	}
+	for _, line := range lines {
+		if len(line.counts) > 0 {
+			fmt.Fprintf(p.w, "pruned:  %s: %s\n", line.what, printable(topCounts(line.counts, 5)))
+		}
+	}
+}
+
+func topCounts(counts map[string]int, limit int) string {
+	keys := make([]string, 0, len(counts))
+	for key := range counts {
+		keys = append(keys, key)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		if counts[keys[i]] != counts[keys[j]] {
+			return counts[keys[i]] > counts[keys[j]]
+		}
+		return keys[i] < keys[j]
+	})
+	var parts []string
+	for _, key := range keys[:min(limit, len(keys))] {
+		parts = append(parts, fmt.Sprintf("%s (%d)", key, counts[key]))
+	}
+	if len(keys) > limit {
+		parts = append(parts, fmt.Sprintf("…(%d more)", len(keys)-limit))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func sample(list []string, limit int) string {
+	if len(list) <= limit {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s, …", strings.Join(list[:limit], ", "))
+}
+
+// storedRows lists what the graph holds.
+func (p textPrinter) storedRows(documents []pipeline.DocumentReport) {
+	table := tabwriter.NewWriter(p.w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "PATH\tLAST\tPLAN\tCHUNKS\tENTITIES\tRELATIONS")
+	for _, d := range documents {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\n", printable(d.Path), d.Status, d.Plan, d.Chunks, d.Entities, d.Relations)
+	}
+	table.Flush()
+	fmt.Fprintln(p.w)
+}

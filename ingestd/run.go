@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"graphmill/pipeline"
+)
+
+// ingestKeys are the settings of the verbs that read files and write the graph.
+var ingestKeys = []string{
+	"root", "source", "ontology", "jobs", "wait", "progress", "corpus.include", "corpus.exclude",
+	"extractors.gliner.model_dir", "embedder.kind", "embedder.model_dir", "limits.run_time",
+}
+
+func (a *app) runCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run --root DIR",
+		Short: "ingest every file under the root that is new or changed, and finalize",
+		Long: `run ingests every file under the root that is new or changed since it was ingested, and then finalizes the graph
+(vectors, indexes, counts). A second run over the same folder writes nothing. It prints a row a file, totals with --quiet,
+one JSON object with --output json.`,
+		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json",
+		Args:    cobra.NoArgs,
+	}
+	var reembed, noFinalize, moved bool
+	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
+	cmd.Flags().BoolVar(&noFinalize, "no-finalize", false, "leave vectors and indexes to a later `ingestd finalize`")
+	cmd.Flags().BoolVar(&moved, "moved", false, "the root is the folder that the graph was built from, at a new place")
+	return a.verb(cmd, ingestKeys, func(ctx context.Context, _ []string) error {
+		return a.ingest(ctx, ingestOptions{verb: "run", reembed: reembed, noFinalize: noFinalize, moved: moved})
+	})
+}
+
+// ingestOptions distinguish the verbs that ingest.
+type ingestOptions struct {
+	verb string
+	// files are the paths to process; nil means all under the root.
+	files map[string]bool
+	// unmatched are arguments that name nothing, for the report.
+	unmatched  []pipeline.DocumentReport
+	force      bool
+	reembed    bool
+	noFinalize bool
+	moved      bool // the root's folder has a new place
+}
+
+// ingest is run and reextract: it opens everything, runs the pipeline, finalizes
+// and prints the report. The report is printed also when the run ended early.
+func (a *app) ingest(ctx context.Context, o ingestOptions) error {
+	root, err := a.openRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	s, err := a.openIngest(ctx, o, root.Dir())
+	if err != nil {
+		return err
+	}
+	report, err := s.ingest(ctx, root, o)
+	err = errors.Join(err, s.close())
+	if report == nil {
+		return err
+	}
+	for _, d := range o.unmatched {
+		report.Add(d)
+	}
+	if printErr := a.out.report(report); printErr != nil {
+		return errors.Join(err, printErr)
+	}
+	return outcome(report, err)
+}
+
+// outcome is the exit code of a report that was printed.
+func outcome(report *pipeline.Report, err error) error {
+	switch {
+	case errors.Is(err, pipeline.ErrInterrupted) && report.Interrupted == "run_time":
+		return &exitError{code: exitBudget, err: pipeline.ErrRunTime}
+	case err != nil:
+		return err
+	case report.FailedCount() > 0:
+		return &exitError{code: exitSomeFailed}
+	}
+	return nil
+}
+
+func withRunTime(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, pipeline.ErrRunTime)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+
+	"github.com/spf13/cobra"
+
+	"graphmill/pipeline"
+	"graphmill/pipeline/falkor/store"
+)
+
+// statusResult is what status prints; its JSON keys are in docs/json.md.
+type statusResult struct {
+	Graph           string                    `json:"graph"`
+	Exists          bool                      `json:"exists"`
+	Sources         map[string]string         `json:"sources"`
+	EmbeddingModel  string                    `json:"embedding_model,omitempty"`
+	Dimension       int                       `json:"dimension,omitempty"`
+	FinalizePending bool                      `json:"finalize_pending"`
+	Counts          store.Counts              `json:"counts"`
+	Documents       []pipeline.DocumentReport `json:"documents"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "show what the graph holds: documents, counts, models",
+		Args:  cobra.NoArgs,
+	}
+	return a.verb(cmd, nil, func(ctx context.Context, _ []string) error {
+		s, err := a.connect(ctx)
+		if err != nil {
+			return err
+		}
+		result, err := s.status(ctx)
+		if err = errors.Join(err, s.close()); err != nil {
+			return err
+		}
+		return a.out.value(result, func(w io.Writer) { result.print(w, a.cfg.Quiet) })
+	})
+}
+
+func (s *session) status(ctx context.Context) (*statusResult, error) {
+	meta, err := s.store.Meta(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := s.store.Documents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result := &statusResult{
+		Graph: s.cfg.GraphName(), Exists: meta.Exists, Sources: meta.Sources, EmbeddingModel: meta.EmbeddingModel,
+		Dimension: meta.Dimension, FinalizePending: meta.FinalizePending, Counts: meta.Counts,
+		Documents: []pipeline.DocumentReport{},
+	}
+	for path, d := range stored {
+		result.Documents = append(result.Documents, pipeline.DocumentReport{
+			Path: path, Status: pipeline.Status(d.Status), Plan: d.Plan, Chunks: d.Chunks, Entities: d.Entities, Relations: d.Relations,
+		})
+	}
+	sort.Slice(result.Documents, func(i, j int) bool { return result.Documents[i].Path < result.Documents[j].Path })
+	return result, nil
+}
+
+func (r *statusResult) print(w io.Writer, quiet bool) {
+	if !r.Exists {
+		fmt.Fprintf(w, "graph %s holds nothing yet; `ingestd run --root DIR` fills it\n", r.Graph)
+		return
+	}
+	if !quiet {
+		textPrinter{w, quiet}.storedRows(r.Documents)
+	}
+	c := r.Counts
+	fmt.Fprintf(w, "%s: %d documents; at the last finalize %d chunks, %d entities, %d relations\n",
+		r.Graph, len(r.Documents), c.Chunks, c.Entities, c.Relations)
+	for name, dir := range r.Sources {
+		if name == "" {
+			name = "(unnamed)"
+		}
+		fmt.Fprintf(w, "source %s: %s\n", printable(name), printable(dir))
+	}
+	if r.EmbeddingModel != "" {
+		fmt.Fprintf(w, "vectors: %s, %d dimensions\n", r.EmbeddingModel, r.Dimension)
+	}
+	if r.FinalizePending {
+		fmt.Fprintln(w, "not finalized: some vectors, indexes or counts are missing or stale; run `ingestd finalize`")
+	}
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"graphmill/chunkers"
+	"graphmill/configs"
+	"graphmill/extractors"
+	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/corpus/htmldoc"
+	"graphmill/pipeline/corpus/markdown"
+	"graphmill/pipeline/corpus/pdf"
+	"graphmill/pipeline/corpus/plaintext"
+	"graphmill/pipeline/corpus/rst"
+	"graphmill/pipeline/graph"
+	"graphmill/pipeline/models"
+	"graphmill/planner"
+	"graphmill/resolvers"
+)
+
+// The folders of the models that come with the program.
+const (
+	defaultGLiNER   = "gliner-minilm-en"
+	defaultEmbedder = "minilm"
+)
+
+// wired gives the pipeline its strategies, parsers and models. Models are
+// loaded when the first file needs them, so that a run that finds everything
+// unchanged loads none.
+type wired struct {
+	cfg     *configs.Config
+	pattern *extractors.Pattern
+	pdf     *pdf.Parser
+
+	mu        sync.Mutex
+	engine    models.Engine
+	gliner    *models.GLiNER
+	embed     models.Embedder
+	extractor map[string]extractors.Extractor
+	glinerID  string
+}
+
+// newWired reads what is cheap to read and could be wrong: the pattern rules.
+func newWired(cfg *configs.Config) (*wired, error) {
+	w := &wired{
+		cfg:       cfg,
+		pdf:       pdf.New(pdf.Options{CacheDir: filepath.Join(cfg.DataDir, "cache", "pdf"), Instances: cfg.Workers()}),
+		extractor: map[string]extractors.Extractor{},
+	}
+	config, err := extractors.ParsePatternConfig(cfg.Extractors.PatternYAML)
+	if err == nil {
+		w.pattern, err = extractors.NewPattern(config)
+	}
+	if err != nil {
+		return nil, usage("extractors.pattern (%s): %v", cfg.Origin("extractors.pattern"), err)
+	}
+	return w, nil
+}
+
+func (w *wired) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	errs := []error{w.pdf.Close()}
+	if w.gliner != nil {
+		errs = append(errs, w.gliner.Close())
+	}
+	if w.embed != nil {
+		errs = append(errs, w.embed.Close())
+	}
+	if w.engine != nil {
+		errs = append(errs, w.engine.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (w *wired) parsers() map[corpus.Format]corpus.Parser {
+	return map[corpus.Format]corpus.Parser{
+		corpus.Text: plaintext.Parser{}, corpus.Markdown: markdown.Parser{}, corpus.RST: rst.Parser{},
+		corpus.HTML: htmldoc.Parser{}, corpus.PDF: w.pdf,
+	}
+}
+
+func (w *wired) loader(root *corpus.Root) *corpus.Loader {
+	return corpus.NewLoader(root, w.parsers(), corpus.Limits{
+		MaxFileBytes: w.cfg.Corpus.MaxFileBytes, MaxTextBytes: w.cfg.Corpus.MaxTextBytes,
+	})
+}
+
+// Chunker implements pipeline.Strategies.
+func (w *wired) Chunker(a planner.Assignment) (chunkers.Chunker, error) {
+	return chunkers.New(a.Chunker, a.Params)
+}
+
+// Resolver implements pipeline.Strategies.
+func (w *wired) Resolver(a planner.Assignment) (resolvers.Resolver, error) {
+	return resolvers.New(a.Resolver)
+}
+
+// Extractor implements pipeline.Strategies. Assignments that name the same
+// extractors share one.
+func (w *wired) Extractor(a planner.Assignment) (extractors.Extractor, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := fmt.Sprint(a.Extractors)
+	if have, ok := w.extractor[key]; ok {
+		return have, nil
+	}
+	var methods []extractors.Extractor
+	for _, name := range a.Extractors {
+		method, err := w.method(name)
+		if err != nil {
+			return nil, err
+		}
+		methods = append(methods, method)
+	}
+	combined, err := extractors.Combine(methods, extractors.CombineOptions{Nested: w.cfg.Extractors.GLiNER.Nested})
+	if err != nil {
+		return nil, err
+	}
+	w.extractor[key] = combined
+	return combined, nil
+}
+
+func (w *wired) method(name string) (extractors.Extractor, error) {
+	switch name {
+	case "pattern":
+		return w.pattern, nil
+	case "gliner":
+		return w.loadGLiNER()
+	}
+	return nil, fmt.Errorf("no extractor is called %q", name)
+}
+
+func (w *wired) loadGLiNER() (extractors.Extractor, error) {
+	if err := w.loadEngine(); err != nil {
+		return nil, err
+	}
+	dir, err := w.glinerDir()
+	if err != nil {
+		return nil, err
+	}
+	w.gliner, err = models.LoadGLiNER(w.engine, dir, models.SessionOptions{IntraOpThreads: w.cfg.Models.Threads})
+	if err != nil {
+		return nil, err
+	}
+	settings := w.cfg.Extractors.GLiNER
+	return extractors.NewGLiNER(w.gliner, extractors.GLiNEROptions{
+		Threshold: settings.Threshold, UnknownThreshold: settings.UnknownThreshold, Nested: settings.Nested,
+	})
+}
+
+func (w *wired) glinerDir() (string, error) {
+	return models.FindModel(orDefault(w.cfg.Extractors.GLiNER.ModelDir, defaultGLiNER), w.places())
+}
+
+func (w *wired) places() models.Places {
+	return models.Places{DepsDir: w.cfg.Engine.DepsDir, DataDir: w.cfg.DataDir}
+}
+
+// loadEngine opens the engine of local models; w.mu is held.
+func (w *wired) loadEngine() (err error) {
+	if w.engine == nil {
+		w.engine, err = openModelEngine(w.cfg, w.places())
+	}
+	return err
+}
+
+func openModelEngine(cfg *configs.Config, places models.Places) (models.Engine, error) {
+	library, err := models.FindLibrary(cfg.Models.Runtime, places)
+	if err != nil {
+		return nil, err
+	}
+	return models.NewONNXRuntime(library)
+}
+
+// ModelFingerprint implements pipeline.Strategies.
+func (w *wired) ModelFingerprint(a planner.Assignment) (string, error) {
+	if !slices.Contains(a.Extractors, "gliner") {
+		return "", nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.glinerID != "" {
+		return w.glinerID, nil
+	}
+	dir, err := w.glinerDir()
+	if err != nil {
+		return "", err
+	}
+	w.glinerID, err = models.Identify(dir)
+	return w.glinerID, err
+}
+
+// SettingsFingerprint implements pipeline.Strategies.
+func (w *wired) SettingsFingerprint(a planner.Assignment) string {
+	var parts []string
+	for _, name := range a.Extractors {
+		switch name {
+		case "gliner":
+			settings := w.cfg.Extractors.GLiNER
+			parts = append(parts, fmt.Sprint("gliner", settings.Threshold, settings.UnknownThreshold, settings.Nested))
+		case "pattern":
+			parts = append(parts, "pattern", w.pattern.Fingerprint())
+		}
+	}
+	return graph.Hash(parts...)
+}
+
+// embedderModel is what embedder().Model() would be, without loading weights.
+func (w *wired) embedderModel() (string, error) {
+	if w.cfg.Embedder.Kind != configs.EmbedderONNX {
+		embedder, err := w.embedder()
+		if err != nil {
+			return "", err
+		}
+		return embedder.Model(), nil
+	}
+	dir, err := models.FindModel(orDefault(w.cfg.Embedder.ModelDir, defaultEmbedder), w.places())
+	if err != nil {
+		return "", err
+	}
+	return models.Identify(dir)
+}
+
+// embedder opens the embedder of the configuration.
+func (w *wired) embedder() (models.Embedder, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.embed != nil {
+		return w.embed, nil
+	}
+	var dir string
+	var err error
+	if w.cfg.Embedder.Kind == configs.EmbedderONNX {
+		if err = w.loadEngine(); err != nil {
+			return nil, err
+		}
+		if dir, err = models.FindModel(orDefault(w.cfg.Embedder.ModelDir, defaultEmbedder), w.places()); err != nil {
+			return nil, err
+		}
+	}
+	dimension := w.cfg.Embedder.Dimension
+	if dimension == 0 && w.cfg.Embedder.Kind == configs.EmbedderHash {
+		dimension = 384
+	}
+	w.embed, err = models.OpenEmbedder(w.cfg.Embedder.Kind, w.engine, dir, dimension, models.EmbedderOptions{
+		Session: models.SessionOptions{IntraOpThreads: w.cfg.Models.Threads}, Parallel: w.cfg.Workers(),
+	})
+	return w.embed, err
+}
+
+func orDefault(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"graphmill/pipeline/falkor/store"
+	"graphmill/pipeline/models"
+)
+
+// embedPage is how many texts are fetched, embedded and stored at a time: some
+// seconds of work for a local model, a megabyte or two of memory.
+const embedPage = 512
+
+// FinalizeOptions say how to finalize.
+type FinalizeOptions struct {
+	Store    Finalizer
+	Embedder models.Embedder
+	Workers  int // calls of the embedder side by side; 0 means 1
+	// Reembed accepts an embedder other than the one that the graph's vectors
+	// are of, and makes all of them again.
+	Reembed  bool
+	Observer Observer // nil means Silent
+}
+
+// FinalizeReport is what finalize did.
+type FinalizeReport struct {
+	Embedded  map[store.VectorKind]int `json:"embedded"`           // vectors made
+	Unusable  int                      `json:"unusable,omitempty"` // texts without anything to embed
+	Merged    int                      `json:"merged"`             // entities merged across documents beyond equal ids
+	Counts    store.Counts             `json:"counts"`             // the graph's, afterwards
+	Seconds   float64                  `json:"seconds"`
+	Embedding string                   `json:"embedding_model"`
+}
+
+// Finalize brings a graph from written to searchable: missing and stale vectors,
+// indexes, stored counts. It may be interrupted anywhere and run again: each
+// page of vectors is stored before the next is made.
+//
+// Entities that several documents name alike share their id, so the exact
+// resolver leaves nothing to merge here; Merged counts what other resolvers do.
+func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
+	if o.Observer == nil {
+		o.Observer = Silent{}
+	}
+	if o.Workers <= 0 {
+		o.Workers = 1
+	}
+	started := time.Now()
+	report := &FinalizeReport{Embedded: map[store.VectorKind]int{}, Embedding: o.Embedder.Model()}
+	indexes := store.IndexOptions{
+		Model: o.Embedder.Model(), Dimension: o.Embedder.Dimension(), Reembed: o.Reembed,
+		Progress: func(p store.IndexProgress) {
+			o.Observer.Observe(Event{Kind: FinalizeStep, Step: "index", Done: p.Done, Total: p.Total})
+		},
+	}
+	if err := o.Store.PrepareVectors(ctx, indexes); err != nil {
+		return report, err
+	}
+	for _, kind := range []store.VectorKind{store.ChunkVector, store.EntityVector, store.RelationVector} {
+		if err := embedKind(ctx, o, kind, report); err != nil {
+			return report, fmt.Errorf("embed %ss: %w", kind, err)
+		}
+	}
+	o.Observer.Observe(Event{Kind: FinalizeStep, Step: "index"})
+	if err := o.Store.EnsureIndexes(ctx, indexes); err != nil {
+		return report, err
+	}
+	var err error
+	report.Counts, err = o.Store.Finish(ctx)
+	report.Seconds = time.Since(started).Seconds()
+	return report, err
+}
+
+// embedKind makes every pending vector of one kind, page by page.
+func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, report *FinalizeReport) error {
+	total, err := o.Store.PendingCount(ctx, kind)
+	if err != nil || total == 0 {
+		return err
+	}
+	step := "embed " + string(kind) + "s"
+	for done := 0; ; {
+		o.Observer.Observe(Event{Kind: FinalizeStep, Step: step, Done: done, Total: max(total, done)})
+		page, err := o.Store.PendingVectors(ctx, kind, embedPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		vectors, err := embedPending(ctx, o, page)
+		if err != nil {
+			return err
+		}
+		// Dies before: the page is pending still. Dies after: it is not, and
+		// nothing of it is embedded again.
+		if err := o.Store.StoreVectors(ctx, kind, vectors); err != nil {
+			return err
+		}
+		for _, v := range vectors {
+			if v.Values == nil {
+				report.Unusable++
+			} else {
+				report.Embedded[kind]++
+			}
+		}
+		done += len(page)
+	}
+}
+
+func embedPending(ctx context.Context, o FinalizeOptions, page []store.Pending) ([]store.Vector, error) {
+	out := make([]store.Vector, len(page))
+	var texts []string
+	var places []int
+	for i, p := range page {
+		out[i].Pending = p
+		if text := EmbeddingText(p); text != "" {
+			texts = append(texts, text)
+			places = append(places, i)
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	share := max(1, (len(texts)+4*o.Workers-1)/(4*o.Workers))
+	group.SetLimit(o.Workers)
+	for start := 0; start < len(texts); start += share {
+		end := min(start+share, len(texts))
+		group.Go(func() error {
+			vectors, err := o.Embedder.Embed(ctx, texts[start:end])
+			if err != nil {
+				return err
+			}
+			if len(vectors) != end-start {
+				return fmt.Errorf("%s returned %d vectors for %d texts", o.Embedder.Model(), len(vectors), end-start)
+			}
+			for i, v := range vectors {
+				out[places[start+i]].Values = v
+			}
+			return nil
+		})
+	}
+	return out, group.Wait()
+}

@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"sort"
+	"sync"
+	"time"
+
+	"graphmill/pipeline/graph"
+)
+
+// Status is what a run did with a document.
+type Status string
+
+// The statuses. Their text is stable: reports, JSON and the graph carry it.
+const (
+	Ingested    Status = "ingested"    // new
+	Updated     Status = "updated"     // its content changed; replaced in place
+	Reextracted Status = "reextracted" // same content, extracted again
+	Unchanged   Status = "unchanged"
+	Empty       Status = "empty"   // recorded, holds no text
+	Skipped     Status = "skipped" // a kind of file that is not ingested; no error
+	Failed      Status = "failed"
+	Forgotten   Status = "forgotten" // removed from the graph on request
+)
+
+// Statuses lists all of them in the order reports show.
+func Statuses() []Status {
+	return []Status{Ingested, Updated, Reextracted, Unchanged, Empty, Skipped, Failed, Forgotten}
+}
+
+// DocumentReport is what happened to one file.
+type DocumentReport struct {
+	Path      string  `json:"path"`
+	Status    Status  `json:"status"`
+	Plan      string  `json:"plan,omitempty"` // "structural 256 · gliner · exact"
+	Chunks    int     `json:"chunks"`
+	Entities  int     `json:"entities"`
+	Relations int     `json:"relations"`
+	Seconds   float64 `json:"seconds"` // of work on this file, waiting excluded
+	// Reason says why the file was processed, skipped or refused, and what was
+	// noted on the way.
+	Reason string `json:"reason,omitempty"`
+	// Kind is a stable word for a failure: "encrypted", "too_large", "limit".
+	Kind string `json:"kind,omitempty"`
+}
+
+// Totals sums a report.
+type Totals struct {
+	Documents int            `json:"documents"`
+	Status    map[Status]int `json:"status"`
+	Chunks    int            `json:"chunks"`    // of the documents written in this run
+	Entities  int            `json:"entities"`  // per document, before merging across documents
+	Relations int            `json:"relations"` // likewise
+	Seconds   float64        `json:"seconds"`   // from start to searchable
+}
+
+// Report is what a run did. Documents are sorted by path.
+type Report struct {
+	Graph     string           `json:"graph"`
+	Documents []DocumentReport `json:"documents"`
+	Totals    Totals           `json:"totals"`
+	Pruned    graph.Pruned     `json:"pruned"`
+	// Missing are documents of this source in the graph whose file is no longer
+	// under the root, sorted, at most 1,000; MissingCount counts them all. Only
+	// a run over the whole root looks for them.
+	Missing      []string        `json:"missing,omitempty"`
+	MissingCount int             `json:"missing_count,omitempty"`
+	Finalize     *FinalizeReport `json:"finalize,omitempty"`
+	// Interrupted says why the run ended early: "interrupt", "run_time"; "" if
+	// it did not.
+	Interrupted string   `json:"interrupted,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
+}
+
+// maxMissing bounds the list of missing documents in a report.
+const maxMissing = 1000
+
+// NewReport is an empty report about a graph.
+func NewReport(graphName string) *Report {
+	return &Report{Graph: graphName, Documents: []DocumentReport{}, Totals: Totals{Status: map[Status]int{}}}
+}
+
+// Add adds a document and counts it.
+func (r *Report) Add(d DocumentReport) {
+	r.Documents = append(r.Documents, d)
+	r.Totals.Documents++
+	r.Totals.Status[d.Status]++
+	if d.Status == Ingested || d.Status == Updated || d.Status == Reextracted {
+		r.Totals.Chunks += d.Chunks
+		r.Totals.Entities += d.Entities
+		r.Totals.Relations += d.Relations
+	}
+}
+
+// FailedCount is the number of files that failed.
+func (r *Report) FailedCount() int { return r.Totals.Status[Failed] }
+
+// Wrote reports whether the graph's documents changed.
+func (r *Report) Wrote() bool {
+	s := r.Totals.Status
+	return s[Ingested]+s[Updated]+s[Reextracted]+s[Empty]+s[Forgotten] > 0
+}
+
+// recorder collects reports from every stage.
+type recorder struct {
+	mu       sync.Mutex
+	report   *Report
+	started  time.Time
+	observer Observer
+}
+
+func newRecorder(graphName string, observer Observer) *recorder {
+	return &recorder{
+		report:   NewReport(graphName),
+		started:  time.Now(),
+		observer: observer,
+	}
+}
+
+func (r *recorder) document(d DocumentReport, pruned graph.Pruned) {
+	r.mu.Lock()
+	r.report.Add(d)
+	r.report.Pruned.Add(pruned)
+	r.mu.Unlock()
+	r.observer.Observe(Event{Kind: DocumentDone, Document: &d})
+}
+
+func (r *recorder) warn(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Warnings = append(r.report.Warnings, text)
+}
+
+func (r *recorder) finish() *Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sort.Slice(r.report.Documents, func(i, j int) bool {
+		return r.report.Documents[i].Path < r.report.Documents[j].Path
+	})
+	r.report.Totals.Seconds = time.Since(r.started).Seconds()
+	return r.report
+}

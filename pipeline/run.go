@@ -1,0 +1,293 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/falkor/store"
+	"graphmill/pipeline/graph"
+	"graphmill/planner"
+)
+
+// ErrInterrupted is returned, wrapped and beside a complete report, when a run
+// was told to stop and did so at a document boundary.
+var ErrInterrupted = errors.New("interrupted at a document boundary; run again to go on")
+
+// ErrRunTime is the cause to cancel a run's context with when its time is over.
+var ErrRunTime = errors.New("limits.run_time is over")
+
+// Options say what to run. Everything without a stated default is required.
+type Options struct {
+	Root       *corpus.Root
+	Loader     *corpus.Loader
+	Store      Store
+	Planner    *planner.Planner
+	Strategies Strategies
+	Ontology   *graph.Ontology
+	// OntologyDigest is the fingerprint of what extraction reads of Ontology.
+	OntologyDigest string
+	Graph          string // for the report
+	Source         string // name of the files root; "" for a graph's first
+	// Select picks files by path; nil takes all.
+	Select func(path string) bool
+	// Force processes selected files even when nothing changed.
+	Force bool
+	// Workers is how many documents are loaded and extracted at once; 0 means 1.
+	Workers int
+	// MaxRows and MaxDocuments bound one transaction. 0 means 2,000 rows, which
+	// takes about 50 ms, and 64 documents.
+	MaxRows, MaxDocuments int
+	FileTimeout           time.Duration // to load one file; 0 means none
+	Observer              Observer      // nil means Silent
+}
+
+func (o Options) withDefaults() Options {
+	if o.Workers <= 0 {
+		o.Workers = 1
+	}
+	if o.MaxRows <= 0 {
+		o.MaxRows = 2000
+	}
+	if o.MaxDocuments <= 0 {
+		o.MaxDocuments = 64
+	}
+	if o.Observer == nil {
+		o.Observer = Silent{}
+	}
+	return o
+}
+
+// run is the state of one Run.
+type run struct {
+	Options
+	*recorder
+	stored map[string]store.StoredDocument
+	seen   map[string]bool // paths listed; only the listing stage writes it
+	pool   *semaphore.Weighted
+}
+
+// Run ingests the files of the root. It returns the report also when it ends
+// early; the error is then ErrInterrupted or that of the store or the listing.
+// When ctx is cancelled, files under way are given up, documents whose rows are
+// complete are committed, and nothing is left half done.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	o = o.withDefaults()
+	r := &run{
+		Options: o, recorder: newRecorder(o.Graph, o.Observer),
+		seen: map[string]bool{}, pool: semaphore.NewWeighted(int64(o.Workers)),
+	}
+	var err error
+	if r.stored, err = o.Store.Documents(ctx); err != nil {
+		return r.finish(), err
+	}
+	err = r.stages(ctx)
+	if err == nil && o.Select == nil {
+		var meta store.Meta
+		if meta, err = o.Store.Meta(ctx); err == nil {
+			r.findMissing(meta.Sources)
+		}
+	}
+	report := r.finish()
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		report.Interrupted = "interrupt"
+		if errors.Is(context.Cause(ctx), ErrRunTime) {
+			report.Interrupted = "run_time"
+		}
+		return report, ErrInterrupted
+	}
+	return report, err
+}
+
+// stages joins the stages: list → load → extract → commit, each with a bounded
+// channel in front. The writer's context outlives ctx so that a cancelled run
+// still commits what is complete.
+func (r *run) stages(ctx context.Context) error {
+	group, stage := errgroup.WithContext(ctx)
+	files := make(chan corpus.File, 4*r.Workers)
+	loaded := make(chan *work, r.Workers)
+	done := make(chan *work, 2*r.Workers)
+
+	group.Go(func() error { defer close(files); return r.list(stage, files) })
+	group.Go(func() error {
+		defer close(loaded)
+		return r.pooled(func() error { return r.loadAll(stage, files, loaded) })
+	})
+	group.Go(func() error {
+		defer close(done)
+		return r.pooled(func() error { return r.extractAll(stage, loaded, done) })
+	})
+	group.Go(func() error { return r.write(context.WithoutCancel(ctx), done) })
+	return group.Wait()
+}
+
+// pooled runs work in one goroutine a worker and waits for all.
+func (r *run) pooled(work func() error) error {
+	var group errgroup.Group
+	for range r.Workers {
+		group.Go(work)
+	}
+	return group.Wait()
+}
+
+func (r *run) list(ctx context.Context, files chan<- corpus.File) error {
+	for entry, err := range r.Root.List(ctx) {
+		if err != nil {
+			return err
+		}
+		name := entry.File.Path
+		if entry.Skipped != nil {
+			name = entry.Skipped.Path
+		}
+		path := storedPath(r.Source, name)
+		r.seen[path] = true
+		if r.Select != nil && !r.Select(name) {
+			continue
+		}
+		r.observer.Observe(Event{Kind: FileListed})
+		if entry.Skipped != nil {
+			r.document(skipReport(path, entry.Skipped), graph.Pruned{})
+			continue
+		}
+		select {
+		case files <- entry.File:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	r.observer.Observe(Event{Kind: ListingDone})
+	return nil
+}
+
+// storedPath is a file's path as the graph knows it.
+func storedPath(source, path string) string {
+	if source == "" {
+		return path
+	}
+	return source + "/" + path
+}
+
+func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan<- *work) error {
+	for file := range files {
+		w := &work{file: file, path: storedPath(r.Source, file.Path)}
+		err := r.load(ctx, w)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			r.fail(w, err)
+		case w.document == nil: // current
+			r.document(DocumentReport{
+				Path: w.path, Status: Unchanged, Plan: w.assignment.String(), Seconds: w.seconds,
+				Chunks: r.stored[w.path].Chunks, Entities: r.stored[w.path].Entities, Relations: r.stored[w.path].Relations,
+			}, graph.Pruned{})
+		default:
+			select {
+			case loaded <- w:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// load reads a file and, unless the graph's document is current, parses it.
+func (r *run) load(ctx context.Context, w *work) error {
+	started := time.Now()
+	defer w.spent(started)
+	if r.FileTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.FileTimeout,
+			fmt.Errorf("loading took longer than corpus.file_timeout (%s)", r.FileTimeout))
+		defer cancel()
+	}
+	data, hash, err := r.Root.Read(ctx, w.file)
+	if err != nil {
+		return err
+	}
+	w.assignment = r.Planner.Assign(planner.File{Path: w.file.Path, Format: w.file.Format, Size: w.file.Size})
+	if w.current, err = fingerprints(r.Strategies, w.assignment, r.OntologyDigest); err != nil {
+		return err
+	}
+	w.current.Content = hash
+	have, stored := r.stored[w.path]
+	w.stored = stored
+	w.why = planner.WhyNew
+	if stored {
+		w.why = planner.Compare(have.Fingerprints, w.current)
+	}
+	if w.why == planner.WhyNone && !r.Force {
+		return nil
+	}
+	w.document, err = safely(func() (*corpus.Document, error) { return r.Loader.Parse(ctx, w.file, data) })
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (r *run) extractAll(ctx context.Context, loaded <-chan *work, done chan<- *work) error {
+	for w := range loaded {
+		_, err := safely(func() (struct{}, error) { return struct{}{}, r.extract(ctx, w) })
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			r.fail(w, err)
+		default:
+			// The writer never gives up before this channel is closed, so a
+			// document that is complete is committed even when ctx ends now.
+			done <- w
+		}
+	}
+	return nil
+}
+
+func (r *run) fail(w *work, err error) {
+	reason := strings.TrimPrefix(err.Error(), w.path+": ")
+	if w.stored {
+		reason += "; the graph keeps the version it has"
+	}
+	r.document(DocumentReport{
+		Path: w.path, Status: Failed, Plan: w.assignment.String(), Seconds: w.seconds,
+		Kind: kindOf(err), Reason: reason,
+	}, graph.Pruned{})
+}
+
+func skipReport(path string, skipped *corpus.Skipped) DocumentReport {
+	if skipped.Err != nil {
+		return DocumentReport{Path: path, Status: Failed, Reason: skipped.Reason, Kind: kindOf(skipped.Err)}
+	}
+	return DocumentReport{Path: path, Status: Skipped, Reason: skipped.Reason}
+}
+
+// findMissing lists documents of this source whose files are gone.
+func (r *run) findMissing(sources map[string]string) {
+	for path := range r.stored {
+		if r.seen[path] || sourceOf(path, sources) != r.Source {
+			continue
+		}
+		r.report.MissingCount++
+		r.report.Missing = append(r.report.Missing, path)
+	}
+	sort.Strings(r.report.Missing)
+	r.report.Missing = r.report.Missing[:min(maxMissing, len(r.report.Missing))]
+}
+
+// sourceOf is the name of the root that a stored path is under.
+func sourceOf(path string, sources map[string]string) string {
+	if first, _, ok := strings.Cut(path, "/"); ok {
+		if _, named := sources[first]; named {
+			return first
+		}
+	}
+	return ""
+}

@@ -1,0 +1,191 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"graphmill/chunkers"
+	"graphmill/extractors"
+	"graphmill/pipeline/assemble"
+	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/graph"
+	"graphmill/planner"
+	"graphmill/resolvers"
+)
+
+// FormatVersion is part of every document's fingerprint. Raise it when a parser
+// or the rows of a document change, so that stored documents are made again.
+const FormatVersion = "1"
+
+// extractBatch is how many chunks one extraction task holds: small enough that
+// the last document of a run still keeps every core busy, large enough that a
+// batching model has something to batch.
+const extractBatch = 8
+
+// Strategies gives the code behind a plan's names. Implementations are safe for
+// concurrent use and give the same strategy for the same assignment.
+type Strategies interface {
+	Chunker(planner.Assignment) (chunkers.Chunker, error)
+	Extractor(planner.Assignment) (extractors.Extractor, error)
+	Resolver(planner.Assignment) (resolvers.Resolver, error)
+	// ModelFingerprint names the weights that the assignment's extractors read;
+	// "" when they read none.
+	ModelFingerprint(planner.Assignment) (string, error)
+	// SettingsFingerprint covers what the configuration says of the assignment's
+	// extractors beyond their names: pattern rules, thresholds.
+	SettingsFingerprint(planner.Assignment) string
+}
+
+// fingerprints are what a document would be stored with, all but the content's.
+func fingerprints(s Strategies, a planner.Assignment, ontologyDigest string) (graph.Fingerprints, error) {
+	model, err := s.ModelFingerprint(a)
+	return graph.Fingerprints{
+		Plan: graph.Hash(a.Fingerprint, s.SettingsFingerprint(a)), Ontology: ontologyDigest, Model: model, Format: FormatVersion,
+	}, err
+}
+
+// work is one file on its way through the stages.
+type work struct {
+	file       corpus.File
+	path       string // as shown and stored: with the source's name in front
+	assignment planner.Assignment
+	why        planner.Why
+	stored     bool // the graph holds a document of this path
+	current    graph.Fingerprints
+	document   *corpus.Document
+	rows       graph.DocumentGraph
+	pruned     graph.Pruned
+	merges     []resolvers.Merge
+	seconds    float64
+	notes      []string
+}
+
+func (w *work) spent(since time.Time) { w.seconds += time.Since(since).Seconds() }
+
+// status is what the report will say once the document is committed.
+func (w *work) status() Status {
+	switch {
+	case len(w.rows.Chunks) == 0:
+		return Empty
+	case !w.stored:
+		return Ingested
+	case w.why == planner.WhyContent:
+		return Updated
+	default:
+		return Reextracted
+	}
+}
+
+// extract takes a loaded document to its rows. Its batches run on the shared
+// pool, so that one long document at the end of a run still uses every worker.
+func (r *run) extract(ctx context.Context, w *work) error {
+	started := time.Now()
+	defer w.spent(started)
+	chunker, err := r.Strategies.Chunker(w.assignment)
+	if err != nil {
+		return err
+	}
+	chunks, err := chunker.Chunk(w.document)
+	if err != nil {
+		return fmt.Errorf("chunk: %w", err)
+	}
+	if err := r.Planner.CheckChunks(w.assignment, len(chunks)); err != nil {
+		return err
+	}
+	extractions, err := r.extractChunks(ctx, w, chunks)
+	if err != nil {
+		return err
+	}
+	resolver, err := r.Strategies.Resolver(w.assignment)
+	if err != nil {
+		return err
+	}
+	resolution, err := resolver.Resolve(ctx, assemble.Mentions(extractions))
+	if err != nil {
+		return fmt.Errorf("resolve: %w", err)
+	}
+	w.merges = resolution.Merges
+	for i := range extractions {
+		w.pruned.Add(extractions[i].Pruned)
+	}
+	w.rows, err = assemble.Document(assemble.Input{
+		Document: w.document, ID: graph.FileDocumentID(w.path), Path: w.path,
+		Chunks: chunks, Extractions: extractions, Resolution: resolution,
+		Fingerprints:   w.current,
+		ContentKeySeed: graph.Hash(w.current.Plan, w.current.Ontology, w.current.Model, w.current.Format),
+	})
+	if err != nil {
+		return err
+	}
+	w.rows.Document.Status = string(w.status())
+	w.notes = append(w.notes, w.document.Notes...)
+	w.document = nil // the rows hold all that is needed of it
+	return nil
+}
+
+func (r *run) extractChunks(ctx context.Context, w *work, chunks []chunkers.Chunk) ([]graph.Extraction, error) {
+	if len(chunks) == 0 {
+		return nil, nil
+	}
+	extractor, err := r.Strategies.Extractor(w.assignment)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]graph.Extraction, len(chunks))
+	group, batch := errgroup.WithContext(ctx)
+	for start := 0; start < len(chunks); start += extractBatch {
+		end := min(start+extractBatch, len(chunks))
+		if err := r.pool.Acquire(batch, 1); err != nil {
+			break // a batch failed, or ctx is done; both are returned below
+		}
+		group.Go(func() error {
+			defer r.pool.Release(1)
+			found, err := safely(func() ([]graph.Extraction, error) {
+				return extractor.Extract(batch, chunks[start:end], r.Ontology)
+			})
+			if err != nil {
+				return fmt.Errorf("extract chunks %d to %d: %w", start, end-1, err)
+			}
+			if len(found) != end-start {
+				return fmt.Errorf("extract chunks %d to %d: %d results", start, end-1, len(found))
+			}
+			copy(out[start:end], found)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return out, ctx.Err()
+}
+
+// safely turns a panic of a strategy into that file's error: one bad file never
+// stops a run.
+func safely[T any](f func() (T, error)) (result T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	return f()
+}
+
+// kindOf is the stable word for why a file failed.
+func kindOf(err error) string {
+	var file *corpus.FileError
+	var limit *planner.LimitError
+	switch {
+	case errors.As(err, &file):
+		return string(file.Kind)
+	case errors.As(err, &limit):
+		return "limit"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	default:
+		return "error"
+	}
+}
