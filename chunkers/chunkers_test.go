@@ -54,8 +54,8 @@ func TestEstimateIsCloseToTheTokenizerOnKnownTexts(t *testing.T) {
 func TestEstimateNeverFallsAsTextGrows(t *testing.T) {
 	for _, seed := range seeds {
 		last := 0
-		for i := range seed {
-			n := EstimateTokens(seed[:i])
+		for i := 0; i <= len(seed); i += 1 + i/64 {
+			n := EstimateTokens(strings.ToValidUTF8(seed[:i], ""))
 			if n < last {
 				t.Fatalf("%q: %d after %d", seed[:i], n, last)
 			}
@@ -105,9 +105,9 @@ func TestAGiantWordIsCutAtTheCap(t *testing.T) {
 
 func TestAGiantGraphemeClusterIsCutAtCodePoints(t *testing.T) {
 	for _, name := range []string{"fixed", "sentence", "structural"} {
-		text := "e" + strings.Repeat("\u0301", 100_000) + " end"
+		text := "e" + strings.Repeat("\u0301", 20_000) + " end"
 		chunks := mustChunk(t, name, Params{ChunkTokens: 16}, &corpus.Document{Text: text})
-		if len(chunks) < 100 {
+		if len(chunks) < 70 {
 			t.Errorf("%s: %d chunks", name, len(chunks))
 		}
 	}
@@ -218,8 +218,8 @@ func TestALongHeadingDoesNotFollowEveryChunk(t *testing.T) {
 }
 
 func TestTenMegabytesOnOneLineNeedLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads 50 MB")
+	if testing.Short() || raceDetector {
+		t.Skip("reads 50 MB, and shares nothing between goroutines")
 	}
 	for _, sample := range []string{english, "x"} {
 		document := oneLine(sample)

@@ -11,8 +11,9 @@ type packer struct {
 	overlap int // units of a passage that the next repeats, where there is room
 	emit    func(graph.Range, meter)
 
-	units []unit // of the passage being filled
-	meter meter  // has read text from the first unit's start to the last one's end
+	units    []unit // of the passage being filled
+	repeated int    // how many of them the passage before holds too
+	meter    meter  // has read text from the first unit's start to the last one's end
 }
 
 // unit is what a packer keeps whole where it fits.
@@ -54,14 +55,17 @@ func (p *packer) turn(next unit) []unit {
 		first--
 	}
 	if first < len(units) && (p.together(units[first:], next) || !p.together(nil, next)) {
-		if first > 0 {
+		if first > p.repeated {
 			p.emitUnits(units[:first])
 		}
+		p.repeated = 0
 		return append([]unit(nil), units[first:]...)
 	}
 	p.emitUnits(units)
+	p.repeated = 0
 	for repeat := min(p.overlap, len(units)-1); repeat > 0; repeat-- {
 		if repeated := units[len(units)-repeat:]; p.together(repeated, next) {
+			p.repeated = repeat
 			return append([]unit(nil), repeated...)
 		}
 	}

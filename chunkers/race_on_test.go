@@ -1,0 +1,5 @@
+//go:build race
+
+package chunkers
+
+const raceDetector = true
