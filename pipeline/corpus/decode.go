@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
 )
@@ -77,6 +78,9 @@ func decode(file File, data []byte) (string, string, error) {
 		if text, ok := decodeDeclared(name, data); ok {
 			return text, name, nil
 		}
+	}
+	if utf8.Valid(data) { // and yet not what it seems, as it changes character sets
+		return decodeWith(japanese.ISO2022JP, "iso-2022-jp (detected)", data)
 	}
 	if mostlyUTF8(data) {
 		return string(data), "", nil

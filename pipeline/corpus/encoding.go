@@ -51,12 +51,10 @@ func declaredEncoding(format Format, data []byte) string {
 // encodingName is the canonical name of an encoding, "" if it is not known.
 func encodingName(name string) string {
 	name = emacsLineBreak.ReplaceAllString(strings.ToLower(name), "")
-	enc, err := htmlindex.Get(name)
-	if err != nil {
-		return ""
-	}
-	canonical, err := htmlindex.Name(enc)
-	if err != nil || canonical == "utf-8" || strings.HasPrefix(canonical, "utf-16") || canonical == "replacement" {
+	// Editors write latin-1 and iso-latin-1 for what is registered as latin1.
+	name = strings.NewReplacer("iso-latin-", "latin", "latin-", "latin").Replace(name)
+	canonical, enc := knownEncoding(name)
+	if enc == nil || canonical == "utf-8" || strings.HasPrefix(canonical, "utf-16") || canonical == "replacement" {
 		return "" // its bytes have been looked at and say otherwise
 	}
 	return canonical
@@ -93,21 +91,36 @@ const (
 func detect(data []byte) (string, encoding.Encoding) {
 	sample := legacySample(data)
 	guess := chardet.Detect(sample)
-	enc, err := htmlindex.Get(strings.ToLower(guess.Encoding))
-	if err == nil {
-		name, _ := htmlindex.Name(enc)
-		switch {
-		case name == "gbk" || name == "gb18030" || name == "big5" || name == "shift_jis" || name == "iso-2022-jp" || strings.HasPrefix(name, "euc-"):
-			if _, ok := decodeDeclared(name, sample); ok && guess.Confidence >= sureOfMultiByte {
+	name, enc := knownEncoding(guess.Encoding)
+	switch guess.Language {
+	case "Russian", "Bulgarian":
+		if guess.Confidence >= sureOfScript {
+			return bestSpelled(sample, cyrillic)
+		}
+	case "Greek", "Hebrew", "Thai", "Arabic":
+		if enc != nil && guess.Confidence >= sureOfScript {
+			return name, enc
+		}
+	case "Japanese", "Chinese", "Korean":
+		if enc != nil && guess.Confidence >= sureOfMultiByte {
+			if _, ok := decodeDeclared(name, sample); ok {
 				return name, enc
 			}
-		case guess.Confidence >= sureOfScript && guess.Language == "Russian" || guess.Language == "Bulgarian":
-			return bestSpelled(sample, cyrillic)
-		case guess.Confidence >= sureOfScript && (guess.Language == "Greek" || guess.Language == "Hebrew" || guess.Language == "Thai" || guess.Language == "Arabic"):
-			return name, enc
 		}
 	}
 	return bestSpelled(sample, latin)
+}
+
+func knownEncoding(label string) (string, encoding.Encoding) {
+	enc, err := htmlindex.Get(strings.ToLower(label))
+	if err != nil {
+		return "", nil
+	}
+	name, err := htmlindex.Name(enc)
+	if err != nil {
+		return "", nil
+	}
+	return name, enc
 }
 
 // legacySample starts near the first byte that is not ASCII.
