@@ -67,12 +67,13 @@ func (a *app) command() *cobra.Command {
 the graph; queryd serves it. Without FALKOR_HOST it starts a local engine of its own in the data directory.
 
 ` + exitHelp,
-		Example:       "  ingestd run --root corpus\n  ingestd plan --root corpus\n  ingestd doctor",
-		Version:       version(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example:                    "  ingestd run --root corpus\n  ingestd plan --root corpus\n  ingestd doctor",
+		Version:                    version(),
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		Args:                       onlyVerbs,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%v; see `%s --help`", err, cmd.CommandPath())
@@ -84,6 +85,18 @@ the graph; queryd serves it. Without FALKOR_HOST it starts a local engine of its
 		root.AddCommand(verb)
 	}
 	return root
+}
+
+// onlyVerbs refuses what is no verb, with the nearest one that is.
+func onlyVerbs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %q? ", near[0])
+	}
+	return usage("%s has no verb %q; %ssee `%s --help`", cmd.CommandPath(), args[0], hint, cmd.CommandPath())
 }
 
 // verb makes a command whose configuration is loaded before work runs. keys are

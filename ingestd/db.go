@@ -23,7 +23,7 @@ func (a *app) dbCommand() *cobra.Command {
 is done; db start keeps it up until db stop, which spares a large graph's loading time.
 
 ` + exitHelp,
-		Args: cobra.NoArgs,
+		Args: onlyVerbs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	stop := &cobra.Command{Use: "stop", Short: "save and stop the local engine", Args: cobra.NoArgs}

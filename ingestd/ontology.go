@@ -19,7 +19,7 @@ func (a *app) ontologyCommand() *cobra.Command {
 		Use:   "ontology",
 		Short: "show, extend and export what extraction looks for",
 		Long:  "ontology shows, extends and exports the entity and relation types that extraction looks for; they are stored with the graph.\n\n" + exitHelp,
-		Args:  cobra.NoArgs,
+		Args:  onlyVerbs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	export := &cobra.Command{
