@@ -79,7 +79,7 @@ the graph; queryd serves it. Without FALKOR_HOST it starts a local engine of its
 		return usage("%v; see `%s --help`", err, cmd.CommandPath())
 	})
 	for _, verb := range []*cobra.Command{
-		a.runCommand(), a.planCommand(), a.ontologyCommand(), a.reextractCommand(),
+		a.runCommand(), a.planCommand(), a.previewCommand(), a.ontologyCommand(), a.reextractCommand(),
 		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.digestCommand(), a.doctorCommand(), a.dbCommand(),
 	} {
 		root.AddCommand(verb)

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"graphmill/pipeline/corpus"
+)
+
+func (a *app) previewCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "preview --root DIR [GLOB…]",
+		Short: "show a sample from the middle of each file, to design an ontology from",
+		Long: `preview shows one sample from the middle of each file under the root, or of those that the arguments name. It reads a
+bounded window of each file (a few pages of a PDF), never the whole file, and shows at most 30,000 characters a page;
+--offset takes the next_offset of the page before.`,
+		Example: "  ingestd preview --root corpus\n  ingestd preview --root corpus --offset 20 --output json",
+	}
+	var offset, chars int
+	cmd.Flags().IntVar(&offset, "offset", 0, "number of the file to begin with: next_offset of the page before")
+	cmd.Flags().IntVar(&chars, "chars", corpus.DefaultSampleChars, "characters of each sample")
+	return a.verb(cmd, []string{"root", "corpus.include", "corpus.exclude"}, func(ctx context.Context, patterns []string) error {
+		return a.preview(ctx, patterns, offset, chars)
+	})
+}
+
+func (a *app) preview(ctx context.Context, patterns []string, offset, chars int) error {
+	root, err := a.openRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	files, err := previewFiles(ctx, root, patterns)
+	if err != nil {
+		return err
+	}
+	w, err := newWired(a.cfg)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	if offset < 0 || offset > len(files) {
+		return usage("--offset %d is not between 0 and %d, the number of files", offset, len(files))
+	}
+	page, err := w.loader(root).PreviewFiles(ctx, files, offset, chars)
+	if err != nil {
+		return err
+	}
+	return a.out.value(page, func(w io.Writer) { printPreview(w, page) })
+}
+
+// previewFiles lists the files that patterns name; all of them without any.
+func previewFiles(ctx context.Context, root *corpus.Root, patterns []string) ([]corpus.File, error) {
+	if len(patterns) > 0 {
+		files, unmatched, err := root.Match(ctx, patterns)
+		if err == nil && len(unmatched) > 0 {
+			err = usage("%s names no file under %s: %v", unmatched[0].Pattern, root.Dir(), unmatched[0].Err)
+		}
+		return files, err
+	}
+	var files []corpus.File
+	for entry, err := range root.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if entry.Skipped == nil {
+			files = append(files, entry.File)
+		}
+	}
+	return files, nil
+}
+
+func printPreview(w io.Writer, page corpus.PreviewPage) {
+	for _, s := range page.Files {
+		about := ""
+		if s.CharsEstimated {
+			about = "about "
+		}
+		fmt.Fprintf(w, "== %s (%s, %s%d characters) %s\n", printable(s.Path), s.Format, about, s.Chars, printable(s.Title))
+		if s.Error != "" {
+			fmt.Fprintf(w, "   cannot be read: %s\n\n", printable(s.Error))
+			continue
+		}
+		for line := range strings.Lines(s.Text) {
+			fmt.Fprintf(w, "   %s\n", printable(strings.TrimRight(line, "\r\n")))
+		}
+		fmt.Fprintln(w)
+	}
+	if page.NextOffset != nil {
+		fmt.Fprintf(w, "more files: --offset %d\n", *page.NextOffset)
+	}
+}
