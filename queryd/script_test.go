@@ -27,7 +27,9 @@ func TestOnTheRealEngine(t *testing.T) {
 	f := seeded(t)
 	t.Run("scripts", func(t *testing.T) { testScripts(t, f) })
 	t.Run("mcp", func(t *testing.T) { testConversation(t, f) })
-	t.Run("plans", func(t *testing.T) { testPlans(t, f) })
+	t.Run("ends", func(t *testing.T) { testEnds(t, f) })
+	t.Run("login", func(t *testing.T) { testLogins(t, f) })
+	t.Run("search", func(t *testing.T) { testSearch(t, f) })
 }
 
 func testScripts(t *testing.T, f *enginetest.Fixture) {

@@ -197,3 +197,11 @@ func readerConnection(t testing.TB, f *enginetest.Fixture) *conn.Client {
 	t.Cleanup(func() { client.Close() })
 	return client
 }
+
+func writerConnection(t testing.TB, f *enginetest.Fixture) *conn.Client {
+	t.Helper()
+	client, err := conn.Open(conn.Options{Socket: f.Address, Username: f.Writer.User, Password: f.Writer.Secret})
+	must(t, err)
+	t.Cleanup(func() { client.Close() })
+	return client
+}

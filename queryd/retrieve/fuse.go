@@ -150,7 +150,8 @@ func (s *search) readChunks(ctx context.Context, wanted map[string]bool) (map[st
 		rows = append(rows, cypher.Record{{Name: "id", Value: id}, {Name: "text", Value: wanted[id]}})
 	}
 	found := make(map[string]Passage, len(wanted))
-	err := s.query(ctx, cypher.New(`UNWIND $rows AS row MATCH (c:Chunk {id: row.id}) MATCH (d:Document)-[:PART_OF]->(c)
+	// Without the WITH the planner would start from all documents.
+	err := s.query(ctx, cypher.New(`UNWIND $rows AS row MATCH (c:Chunk {id: row.id}) WITH row, c MATCH (d:Document)-[:PART_OF]->(c)
 WHERE d.status IS NULL OR d.status <> 'writing'
 RETURN c.id AS id, CASE WHEN row.text THEN c.text ELSE '' END AS text, coalesce(d.path, d.id) AS path, d.title AS title,
        c.start_char AS start, c.end_char AS end, c.first_line AS first_line, c.last_line AS last_line,
@@ -189,7 +190,7 @@ func quotes(evidence []quoteAt, found map[string]Passage) []Quote {
 
 // empty reports whether the graph holds no passages at all.
 func (s *search) empty(ctx context.Context) (bool, error) {
-	rows, err := s.Reader.Query(ctx, s.Graph, cypher.New(`MATCH (c:Chunk) RETURN c.id AS id LIMIT 1`, nil))
+	rows, err := s.Store.Query(ctx, s.Graph, cypher.New(`MATCH (c:Chunk) RETURN c.id AS id LIMIT 1`, nil))
 	if err != nil {
 		return false, err
 	}

@@ -108,7 +108,7 @@ func (s *search) reports() []Report {
 
 // query runs a statement and hands each row to take.
 func (s *search) query(ctx context.Context, statement cypher.Statement, take func(rows *conn.Rows, i int)) error {
-	rows, err := s.Reader.Query(ctx, s.Graph, statement)
+	rows, err := s.Store.Query(ctx, s.Graph, statement)
 	if err != nil {
 		return err
 	}

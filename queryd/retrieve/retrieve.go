@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"graphmill/pipeline/falkor/conn"
-	"graphmill/pipeline/falkor/reader"
+	"graphmill/pipeline/falkor/cypher"
 	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/models"
 )
@@ -44,10 +44,19 @@ type Request struct {
 
 func (r Request) uses(path Path) bool { return len(r.Paths) == 0 || slices.Contains(r.Paths, path) }
 
+// Store is what a search reads from: the reading store. Every statement is one
+// that reads.
+type Store interface {
+	Query(ctx context.Context, graph string, statement cypher.Statement) (*conn.Rows, error)
+	Meta(ctx context.Context, graph string) (shape.Meta, error)
+	Indexes(ctx context.Context, graph string) ([]shape.Index, error)
+	Exists(ctx context.Context, graph string) (bool, error)
+}
+
 // Searcher searches one graph.
 type Searcher struct {
-	Reader *reader.Reader
-	Graph  string
+	Store Store
+	Graph string
 	// Embedder opens the embedding model, when a path first needs it.
 	Embedder func(ctx context.Context) (models.Embedder, error)
 }
@@ -117,14 +126,14 @@ type search struct {
 func (s *search) look(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		s.meta, err = s.Reader.Meta(ctx, s.Graph)
+		s.meta, err = s.Store.Meta(ctx, s.Graph)
 		if err == nil && !s.meta.Exists {
 			err = s.exists(ctx)
 		}
 		return err
 	})
 	group.Go(func() (err error) {
-		s.indexes, err = s.Reader.Indexes(ctx, s.Graph)
+		s.indexes, err = s.Store.Indexes(ctx, s.Graph)
 		return err
 	})
 	var model string
@@ -144,7 +153,7 @@ func (s *search) look(ctx context.Context) error {
 }
 
 func (s *search) exists(ctx context.Context) error {
-	exists, err := s.Reader.Exists(ctx, s.Graph)
+	exists, err := s.Store.Exists(ctx, s.Graph)
 	if err == nil && !exists {
 		err = &MissingGraph{s.Graph}
 	}

@@ -138,7 +138,7 @@ func (k *kit) retrieve(ctx context.Context, in retrieveInput) (*Found, error) {
 	if err != nil {
 		return nil, k.explain(err)
 	}
-	searcher := &retrieve.Searcher{Reader: store, Graph: k.Graph(), Embedder: k.Embedder}
+	searcher := &retrieve.Searcher{Store: store, Graph: k.Graph(), Embedder: k.Embedder}
 	result, err := searcher.Search(ctx, retrieve.Request{Question: in.Question, TopK: in.TopK, Paths: in.Paths})
 	if err != nil {
 		return nil, k.explain(err)

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"graphmill/pipeline/engine/enginetest"
+	"graphmill/pipeline/falkor/conn"
+	"graphmill/pipeline/falkor/cypher"
+	"graphmill/pipeline/falkor/reader"
+	"graphmill/pipeline/models"
+	"graphmill/queryd/retrieve"
+)
+
+// watched is the reading store; it keeps the statements and may refuse some.
+type watched struct {
+	*reader.Reader
+	refuse string // part of the statements that fail
+
+	mu         sync.Mutex
+	statements []cypher.Statement
+}
+
+func (w *watched) Query(ctx context.Context, graph string, statement cypher.Statement) (*conn.Rows, error) {
+	w.mu.Lock()
+	w.statements = append(w.statements, statement)
+	w.mu.Unlock()
+	if w.refuse != "" && strings.Contains(statement.Text(), w.refuse) {
+		return nil, &conn.Error{Kind: conn.Timeout, Op: "read graph " + graph}
+	}
+	return w.Reader.Query(ctx, graph, statement)
+}
+
+func searcher(t testing.TB, f *enginetest.Fixture, graph string) (*retrieve.Searcher, *watched) {
+	t.Helper()
+	store := &watched{Reader: reader.New(readerConnection(t, f), reader.Options{})}
+	embedder, err := models.NewHashEmbedder(384)
+	must(t, err)
+	return &retrieve.Searcher{Store: store, Graph: graph, Embedder: func(context.Context) (models.Embedder, error) { return embedder, nil }}, store
+}
+
+func search(t testing.TB, s *retrieve.Searcher, question string, paths ...retrieve.Path) *retrieve.Result {
+	t.Helper()
+	result, err := s.Search(t.Context(), retrieve.Request{Question: question, TopK: 5, Paths: paths})
+	must(t, err)
+	return result
+}
+
+func testSearch(t *testing.T, f *enginetest.Fixture) {
+	t.Run("no statement scans", func(t *testing.T) { testPlans(t, f) })
+	t.Run("words", func(t *testing.T) { testWords(t, f) })
+	t.Run("names", func(t *testing.T) { testNames(t, f) })
+	t.Run("failures", func(t *testing.T) { testFailures(t, f) })
+	t.Run("nearest first", func(t *testing.T) {
+		s, _ := searcher(t, f, "knowledge_graph")
+		text := notes[0].passages[2]
+		result := search(t, s, notes[0].title+" › Part\n"+text, retrieve.Passages)
+		if len(result.Passages) == 0 || result.Passages[0].Text != text {
+			t.Errorf("a passage's own words do not find it first: %+v", result.Passages)
+		}
+	})
+}
+
+func testPlans(t *testing.T, f *enginetest.Fixture) {
+	s, store := searcher(t, f, "knowledge_graph")
+	search(t, s, "Who worked with Charles Babbage?")
+	writer := writerConnection(t, f)
+	if len(store.statements) < 8 || len(store.statements) > 10 {
+		t.Errorf("one question takes %d statements", len(store.statements))
+	}
+	for _, statement := range store.statements {
+		plan, err := writer.Explain(t.Context(), "knowledge_graph", statement)
+		must(t, err)
+		text := strings.Join(plan, "\n")
+		if !strings.Contains(text, "Index Scan") && !strings.Contains(text, "ProcedureCall") ||
+			strings.Contains(text, "Label Scan") || strings.Contains(text, "All Node Scan") {
+			t.Errorf("%s\nis not looked up in an index:\n%s", statement.Text(), text)
+		}
+	}
+}
+
+func testWords(t *testing.T, f *enginetest.Fixture) {
+	s, _ := searcher(t, f, "knowledge_graph")
+	for question, want := range map[string]string{
+		"C++":                              "Bjarne",
+		"Node.js":                          "JavaScript",
+		"AT&T":                             "Bjarne",
+		"What is the capital of France?":   "capital of France",
+		"tell me (now): \"finite\" - | ~%": "finite differences",
+		"user@example.com polynomials":     "polynomials",
+	} {
+		result := search(t, s, question, retrieve.Passages)
+		for _, report := range result.Trace {
+			if report.Search == "full text" && (report.Hits == 0 || report.Error != "") {
+				t.Errorf("%s: %+v", question, report)
+			}
+		}
+		if !slices.ContainsFunc(result.Passages, func(p retrieve.Passage) bool {
+			return strings.Contains(p.Text, want) && slices.Contains(p.FoundBy, "passages: full text")
+		}) {
+			t.Errorf("%s does not find %q by its words", question, want)
+		}
+	}
+	for _, question := range []string{"???", "| ~ % : ;", "\x00", "((((", "' OR 1=1 //", "🙂"} {
+		search(t, s, question)
+	}
+}
+
+func testNames(t *testing.T, f *enginetest.Fixture) {
+	s, _ := searcher(t, f, "knowledge_graph")
+	for question, want := range map[string][]string{
+		"Who was ADA LOVELACE's friend?": {"Ada Lovelace"},
+		"Is it c++, or node.js?":         {"C++", "Node.js"},
+		"(“Charles Babbage”)":            {"Charles Babbage"},
+	} {
+		names := namesOf(search(t, s, question, retrieve.ExactNames))
+		for _, name := range want {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s finds %v, not %s", question, names, name)
+			}
+		}
+	}
+	result := search(t, s, "Paris", retrieve.ExactNames)
+	if len(result.Entities) != 2 || result.Entities[0].Type == result.Entities[1].Type {
+		t.Errorf("two things of one name are %+v", result.Entities)
+	}
+	linked := search(t, s, "Ada Lovelace", retrieve.ExactNames, retrieve.Links)
+	if len(linked.Relations) != 1 || linked.Relations[0].Type != "WORKED_WITH" || len(linked.Relations[0].Evidence) != 1 {
+		t.Errorf("relations around Ada Lovelace: %+v", linked.Relations)
+	}
+	quote := linked.Relations[0].Evidence[0]
+	if quote.Text != notes[0].passages[1] || quote.Document != notes[0].path || quote.Span.Start != len(notes[0].passages[0])+2 {
+		t.Errorf("its evidence: %+v", quote)
+	}
+}
+
+func namesOf(result *retrieve.Result) []string {
+	var names []string
+	for _, e := range result.Entities {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func testFailures(t *testing.T, f *enginetest.Fixture) {
+	s, store := searcher(t, f, "knowledge_graph")
+	store.refuse = "fulltext.queryNodes('Chunk'"
+	result := search(t, s, "finite differences", retrieve.Passages)
+	if len(result.Passages) == 0 {
+		t.Error("one search that fails takes the others along")
+	}
+	if report := result.Trace[1]; report.Search != "full text" || report.Error == "" {
+		t.Errorf("a failed search is told as %+v", report)
+	}
+
+	s.Embedder = func(context.Context) (models.Embedder, error) { return nil, errors.New("no model") }
+	_, err := s.Search(t.Context(), retrieve.Request{Question: "finite", TopK: 5, Paths: []retrieve.Path{retrieve.Passages}})
+	var failed *retrieve.AllPathsFailed
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "no model") {
+		t.Errorf("when every search fails the error is %v", err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Search(ctx, retrieve.Request{Question: "finite", TopK: 5}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled search ends with %v", err)
+	}
+
+	missing, _ := searcher(t, f, "never_written")
+	var none *retrieve.MissingGraph
+	if _, err := missing.Search(t.Context(), retrieve.Request{Question: "a", TopK: 1}); !errors.As(err, &none) {
+		t.Errorf("a graph that is not there gives %v", err)
+	}
+	graphs, err := writerConnection(t, f).Redis().Do(t.Context(), "GRAPH.LIST").StringSlice()
+	must(t, err)
+	if slices.Contains(graphs, "never_written") {
+		t.Error("asking for a graph made it")
+	}
+}
