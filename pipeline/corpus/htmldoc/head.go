@@ -30,7 +30,7 @@ func readHead(page *html.Node) head {
 		case atom.Html:
 			h.language = attr(e, "lang")
 		case atom.Title:
-			if h.titleElement == "" && !inside(e, atom.Svg, atom.Body) {
+			if h.titleElement == "" && !inside(e, atom.Svg) {
 				h.titleElement = oneLine(rawText(e))
 			}
 		case atom.Meta:

@@ -24,8 +24,10 @@ func (Parser) Parse(ctx context.Context, file corpus.File, data []byte, limits c
 	if err != nil {
 		return nil, err
 	}
+	size := len(source)
 	if reason := tooTangled(source); reason != "" {
 		source = flatten(source)
+		size = maxGuessBytes + 1 // what is left of its structure is nothing to guess from
 		notes = append(notes, reason+"; read without its inner elements")
 	}
 	page, err := html.ParseWithOptions(strings.NewReader(source), html.ParseOptionEnableScripting(false))
@@ -36,7 +38,7 @@ func (Parser) Parse(ctx context.Context, file corpus.File, data []byte, limits c
 		return nil, err
 	}
 	facts := readHead(page)
-	content, heading := mainContent(page, len(source))
+	content, heading := mainContent(page, size)
 	builder := &corpus.Builder{Limit: limits.WithDefaults().MaxTextBytes}
 	builder.Add(corpus.Heading, 1, heading)
 	w := &writer{builder: builder}

@@ -184,6 +184,11 @@ func (p *parser) item(lines []string, width int, marker string, c place) int {
 		n = i + 1
 	}
 	content := append([]string{lines[0][min(width, len(lines[0])):]}, dedent(lines[1:n], width)...)
+	if c.marker != nil {
+		// A note that begins with a list: its label stands before the first item.
+		marker = *c.marker + marker
+		*c.marker = ""
+	}
 	inner := c.inside()
 	inner.lists++
 	inner.marker = &marker

@@ -205,11 +205,24 @@ func (s *scanner) underscore(rest string) {
 		n = 2
 	}
 	before, _ := utf8.DecodeLastRuneInString(s.text[:s.at])
-	if s.at > 0 && (unicode.IsLetter(before) || unicode.IsDigit(before) || before == ']') && s.endsReference(s.at+n) {
+	if s.at > 0 && (unicode.IsLetter(before) || unicode.IsDigit(before) || before == ']') && s.endsReference(s.at+n) && !s.underscored() {
 		s.at += n
 		return
 	}
 	s.copy(n)
+}
+
+// maxReference is the longest word, in bytes, that is looked at as a reference.
+const maxReference = 200
+
+// underscored reports whether the word before the position starts with an
+// underscore, as the names of programs do and those of references do not.
+func (s *scanner) underscored() bool {
+	before := s.text[max(0, s.at-maxReference):s.at]
+	start := strings.LastIndexFunc(before, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_.-+:", r)
+	})
+	return strings.HasPrefix(strings.TrimLeftFunc(before[start+1:], func(r rune) bool { return r == utf8.RuneError }), "_")
 }
 
 func (s *scanner) endsReference(at int) bool {

@@ -1,0 +1,172 @@
+package htmldoc
+
+import (
+	"strings"
+	"testing"
+
+	"graphmill/pipeline/corpus"
+)
+
+func TestBlocks(t *testing.T) {
+	for name, test := range map[string]struct{ source, want string }{
+		"headings and paragraphs": {"<h1>One <small>x</small></h1><p>Some\n  <b>bold</b> &amp; <i>soft</i>&nbsp;text<br>here.<p>Next<h3>Deep</h3>loose text", `
+heading 1: One x
+paragraph: Some bold & soft\u00a0text\nhere.
+paragraph: Next
+heading 3: Deep
+paragraph: loose text
+`},
+		"lists": {"<ul><li>a<li><p>b</p><p>c</p><ol start=3><li>d</li></ol></li></ul><dl><dt>Term</dt><dd>What it is</dd></dl>", `
+list_item: - a
+list_item: - b
+list_item: c
+list_item 1: 3. d
+list_item: Term
+list_item 1: What it is
+`},
+		"code": {"<pre><code>if <span>x</span>:\n\n    y &lt; 1\n</code></pre><p>and <code>a  b</code>", `
+code: if x:\n\n    y < 1
+paragraph: and a b
+`},
+		"tables of data": {"<table><caption>Ages</caption><thead><tr><th>Name<th>Age</thead><tr><td><p>Ann</p><p>Lee</p><td>12<tr><td><td></table>", `
+paragraph: Ages
+table: Name | Age\nAnn Lee | 12
+`},
+		"tables for layout": {"<table><tr><td><h2>Left</h2>text</td><td><table><tr><td>a<td>b</tr></table></td></tr></table>", `
+heading 2: Left
+paragraph: text
+table: a | b
+`},
+		"quotes": {"<blockquote><p>Said</p>so <q>it</q></blockquote>", `
+quote: Said
+quote: so “it”
+`},
+		"what is not read": {"<p>a<script>x()</script><style>y{}</style><span hidden>h</span><span style='display: none'>n</span> b</p><nav>menu</nav><svg><text>s</text></svg><noscript>no</noscript><button>OK</button><template>t</template><p>c <a class=headerlink href=#>¶</a>", `
+paragraph: a b
+paragraph: c
+`},
+		"images": {"<p>See <img src=a.png alt='the picture'> here", `
+paragraph: See the picture here
+`},
+		"ruby and mathematics": {"<p><ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby> <math><mi>x</mi><annotation>\\x</annotation></math>", `
+paragraph: 漢 x
+`},
+		"asides":         {"<main><p>text of it, that is long</p><aside class=note>kept</aside></main>", "\nparagraph: text of it, that is long\nparagraph: kept\n"},
+		"nothing":        {"<html><body><script>x</script></body></html>", "\n"},
+		"no markup":      {"just text & more", "\nparagraph: just text & more\n"},
+		"damaged markup": {"<p>a<b>b<p>c</b></div></p><td>d", "\nparagraph: ab\nparagraph: c\nparagraph: d\n"},
+	} {
+		t.Run(name, func(t *testing.T) { expect(t, test.source, test.want) })
+	}
+}
+
+const sentence = "This is a sentence of the article, with a comma or two, and it says something that is worth reading, at some length. "
+
+func article(paragraphs int) string {
+	return strings.Repeat("<p>"+strings.Repeat(sentence, 3)+"</p>\n", paragraphs)
+}
+
+func TestMainContent(t *testing.T) {
+	for name, test := range map[string]struct{ source, in, out string }{
+		"the main element":                       {"<body><div>Banner words</div><main><h1>T</h1>" + article(3) + "</main><div>Imprint</div>", "T", "Banner"},
+		"the only article":                       {"<body><div>Banner words</div><article>" + article(3) + "</article>", "worth reading", "Banner"},
+		"several articles":                       {"<body><div>Banner words</div><article>" + article(3) + "</article><article>Second one " + article(2) + "</article>", "Second one", ""},
+		"a main element that holds little":       {"<body><main><p>Loading…</p></main><div id=x>" + article(4) + "</div>", "worth reading", ""},
+		"a guessed article":                      {"<body><div class=sidebar><ul><li><a href=a>Home page</a></ul><p>Subscribe now</p></div><div class=content>" + article(8) + "</div>", "worth reading", "Home page"},
+		"documentation that a guess would halve": {"<body><div class=a>" + article(8) + "</div><div class=comments>" + strings.ReplaceAll(article(7), "article", "second half") + "</div>", "second half", ""},
+		"a footer":                               {"<body>" + article(1) + "<footer>All rights</footer>", "worth reading", "All rights"},
+	} {
+		text := parseText(t, test.source).Text
+		if !strings.Contains(text, test.in) || test.out != "" && strings.Contains(text, test.out) {
+			t.Errorf("%s: got %q", name, text)
+		}
+	}
+	if n := strings.Count(parseText(t, "<body><header><h1>Own title</h1></header><title>Own title – Site</title><main>"+article(2)+"</main>").Text, "Own title"); n != 1 {
+		t.Errorf("the page's heading stands there %d times", n)
+	}
+}
+
+func TestHead(t *testing.T) {
+	for name, test := range map[string]struct{ source, title, date, author string }{
+		"meta":                   {`<title>A - Site</title><meta property="og:title" content="A"><meta property="article:published_time" content="2024-05-01T10:00:00+02:00"><meta name=author content="Ann B">`, "A", "2024-05-01", "Ann B"},
+		"Dublin Core":            {`<title>T</title><meta name="DC.date" content="2023-04">`, "T", "2023-04", ""},
+		"the only h1":            {`<title>T - Site</title><h1>T <span>x</span></h1><h2>y</h2>`, "T x", "", ""},
+		"a time element":         {`<title>T</title><p>On <time datetime="2022-01-02">yesterday</time>`, "T", "2022-01-02", ""},
+		"JSON-LD":                {`<title>T</title><script type="application/ld+json">{"datePublished": "2021-03-04T00:00:00Z"}</script>`, "T", "2021-03-04", ""},
+		"no date that is one":    {`<title>T</title><meta name=date content="soon">`, "T", "", ""},
+		"published over changed": {`<title>T</title><meta property="article:modified_time" content="2024-01-01"><meta name=pubdate content="2020-01-01">`, "T", "2020-01-01", ""},
+	} {
+		document := parseText(t, `<html lang="en"><body>`+test.source+"<p>text")
+		if document.Title != test.title || document.Date != test.date || document.Metadata["author"] != test.author || document.Metadata["language"] != "en" {
+			t.Errorf("%s: title %q, date %q, metadata %v", name, document.Title, document.Date, document.Metadata)
+		}
+	}
+}
+
+func TestTangledMarkupKeepsItsText(t *testing.T) {
+	var fonts strings.Builder
+	for i := range 150 {
+		fonts.WriteString("<font size=" + strings.Repeat("1", i+1) + ">")
+	}
+	for name, test := range map[string]struct {
+		source string
+		words  int
+	}{
+		"divs":              {strings.Repeat("<div>word ", 10_000), 10_000},
+		"divs, ended":       {strings.Repeat("<div>word ", 10_000) + strings.Repeat("</div>", 10_000) + "<p>word", 10_001},
+		"spans":             {strings.Repeat("<span>word ", 10_000), 10_000},
+		"lists":             {strings.Repeat("<ul><li>word ", 10_000), 10_000},
+		"tables":            {strings.Repeat("<table><tr><td>word ", 2000), 2000},
+		"open formatting":   {fonts.String() + strings.Repeat("<p>word ", 20_000), 20_000},
+		"quotes":            {strings.Repeat("<blockquote>word ", 10_000), 10_000},
+		"mixed end tags":    {strings.Repeat("<div><b>word </i></section>", 5000), 5000},
+		"many paragraphs":   {strings.Repeat("<p>word", 20_000), 20_000},
+		"many unmatched":    {strings.Repeat("word </p>", 20_000), 20_000},
+		"script in the way": {strings.Repeat("<div>", 1000) + "<script>if (a<div) word</script><p>word", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := strings.Count(parseText(t, test.source).Text, "word"); got != test.words {
+				t.Errorf("%d words of %d", got, test.words)
+			}
+		})
+	}
+}
+
+func TestAppendFragment(t *testing.T) {
+	var b corpus.Builder
+	AppendFragment(&b, "<details><summary>More</summary>\ntext</details><ul><li>x</ul>")
+	document, err := b.Document(corpus.File{}, corpus.Markdown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "More\n\ntext\n\n- x"; document.Text != want {
+		t.Errorf("got %q, want %q", document.Text, want)
+	}
+}
+
+func TestLargeInputs(t *testing.T) {
+	for name, source := range map[string]string{
+		"prose": "<body>" + article(1500), "one text": strings.Repeat("word ", 200_000), "attributes": "<p " + strings.Repeat("a=b ", 50_000) + ">x", "entities": strings.Repeat("&amp;", 200_000),
+		"comments": strings.Repeat("<!-- x -->", 50_000), "rows": "<table>" + strings.Repeat("<tr><td>a<td>b", 50_000), "angles": strings.Repeat("<", 200_000), "items": "<ul>" + strings.Repeat("<li>a", 50_000),
+		"cells": "<table><tr>" + strings.Repeat("<td>a", 50_000), "breaks": strings.Repeat("a<br>", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) { parseText(t, source) })
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"", "<h1>a</h1><p>b<br>c<ul><li>d<li>e</ul>", "<table><tr><td>a<th>b<table><tr><td>c", "<pre> a\n</pre><dl><dt>b<dd>c", "<main>x</main><article>y", "a&#0;&#13;\f<q>b", "<title>a</title><meta name=date content=2024>", "<svg><title>x</title><p>y", "<select><option>a<table>", strings.Repeat("<div>", 210) + "a", "<math><annotation-xml><p>a", "<frameset><frame>", "<template><p>a</template>", "<plaintext>a", "<xmp>a",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		document, err := Parser{}.Parse(t.Context(), corpus.File{Path: "f"}, []byte(source), corpus.Limits{})
+		if err != nil {
+			return
+		}
+		if err := document.Check(); err != nil {
+			t.Errorf("%v: %q", err, source)
+		}
+	})
+}

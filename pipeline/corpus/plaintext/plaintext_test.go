@@ -1,0 +1,139 @@
+package plaintext
+
+import (
+	"strings"
+	"testing"
+
+	"graphmill/pipeline/corpus"
+)
+
+func TestHeadings(t *testing.T) {
+	for name, test := range map[string]struct{ source, want string }{
+		"underlined": {"Title\n=====\n\nText of it,\ntwo lines.\n\nPart\n----\nRight below.\n", `
+heading 1: Title\n=====
+paragraph: Text of it,\ntwo lines.
+heading 2: Part\n----
+paragraph: Right below.
+`},
+		"over and under": {"=======\n Title\n=======\n\ntext\n", `
+heading 1: =======\n Title\n=======
+paragraph: text
+`},
+		"numbered": {"1. Introduction\n\nSome text here.\n\n1.1 Scope of this\n\nMore text.\n\n2. End\n\nLast.\n", `
+heading 1: 1. Introduction
+paragraph: Some text here.
+heading 2: 1.1 Scope of this
+paragraph: More text.
+heading 1: 2. End
+paragraph: Last.
+`},
+		"a numbered list is none": {"1. Buy milk\n\n2. Buy eggs\n\n3. Go home\n", `
+list_item: 1. Buy milk
+list_item: 2. Buy eggs
+list_item: 3. Go home
+`},
+		"chapters": {"CHAPTER I. The beginning\n\nIt was.\n\nPart 2\n\nIt is.\n\nChapter 7 is where they met.\n", `
+heading 1: CHAPTER I. The beginning
+paragraph: It was.
+heading 1: Part 2
+paragraph: It is.
+paragraph: Chapter 7 is where they met.
+`},
+		"manual page": {"NAME\n       ls - list\n\nSEE ALSO\n       dir\n", `
+heading 1: NAME
+paragraph: ls - list
+heading 1: SEE ALSO
+paragraph: dir
+`},
+		"shouting is none": {"STOP RIGHT THERE!\n\nTHE QUICK BROWN FOX JUMPS OVER THE LAZY DOG TODAY\n\nNASA AND ESA\nmet again\n", `
+paragraph: STOP RIGHT THERE!
+paragraph: THE QUICK BROWN FOX JUMPS OVER THE LAZY DOG TODAY
+paragraph: NASA AND ESA\nmet again
+`},
+		"a drawn line is none": {"text\n\n------\n\n***\n\nmore\n", `
+paragraph: text
+paragraph: ------
+paragraph: ***
+paragraph: more
+`},
+		"a table's head is none": {"Name   Age\n----   ---\nBob    12\n", `
+paragraph: Name   Age\n----   ---\nBob    12
+`},
+	} {
+		t.Run(name, func(t *testing.T) { expect(t, test.source, test.want) })
+	}
+}
+
+func TestLists(t *testing.T) {
+	expect(t, "Take:\n- milk\n- eggs and\n  ham\n    * sub\n\nA sentence - with a dash.\n- one only\n", `
+paragraph: Take:
+list_item: - milk
+list_item: - eggs and\n  ham
+list_item 1: * sub
+paragraph: A sentence - with a dash.\n- one only
+`)
+}
+
+func TestTextIsKeptAsItStands(t *testing.T) {
+	const source = "  Indented  start\n\twith tabs  \n\n\nend  "
+	if got := parseText(t, source).Text; got != source {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTitleAndDate(t *testing.T) {
+	for name, test := range map[string]struct{ source, title, date string }{
+		"header fields":      {"Title: On Things\nAuthor: A. Person\nRelease Date: May 1, 2024 [eBook #1]\n\nText.\n", "On Things", "2024-05-01"},
+		"first heading":      {"Some text that is long.\nIt goes on.\n\nPART\n\nx\n", "PART", ""},
+		"a short first line": {"On the nature of things\n\nLong text follows here.\nAnd on.\n", "On the nature of things", ""},
+		"none":               {"a line\nand another\n", "", ""},
+		"empty":              {" \n\n", "", ""},
+	} {
+		document := parseText(t, test.source)
+		if document.Title != test.title || document.Date != test.date {
+			t.Errorf("%s: title %q, date %q", name, document.Title, document.Date)
+		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	document := parseText(t, "one\n\ftwo\nstill\f\nthree\f\n")
+	var got []string
+	for i, page := range document.Pages {
+		if page.Number != i+1 {
+			t.Errorf("page %d has number %d", i, page.Number)
+		}
+		got = append(got, strings.TrimSpace(document.Text[page.Range.Start:page.Range.End]))
+	}
+	if strings.Join(got, "|") != "one|two\nstill|three" {
+		t.Errorf("got %q", got)
+	}
+	if pages := parseText(t, strings.Repeat("line\n", 400)+"\fend").Pages; pages != nil {
+		t.Errorf("%d pages of a text whose form feed separates no pages", len(pages))
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"", "Title\n=====\n\n1. One\n\n- a\n- b\n", "\f\f a\n\n\tB\n---\n", "===\n x\n===\n===\n", "NAME\n  x\r\n", "CHAPTER X\n\né\x1b[m\b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		document, err := Parser{}.Parse(t.Context(), corpus.File{Path: "f"}, []byte(source), corpus.Limits{})
+		if err != nil {
+			return
+		}
+		if err := document.Check(); err != nil {
+			t.Errorf("%v: %q", err, source)
+		}
+	})
+}
+
+func TestLargeInputs(t *testing.T) {
+	for name, source := range map[string]string{
+		"one line": strings.Repeat("word ", 200_000), "short lines": strings.Repeat("a\n", 300_000), "bullets": strings.Repeat("- a\n", 200_000),
+		"headings": strings.Repeat("A\n---\n", 100_000), "blank lines": strings.Repeat("\n", 1_000_000), "form feeds": strings.Repeat("a\f", 300_000),
+		"pairs of bullets": strings.Repeat("x\n- a\n", 100_000), "rules": strings.Repeat("===\n", 200_000),
+	} {
+		t.Run(name, func(t *testing.T) { parseText(t, source) })
+	}
+}
