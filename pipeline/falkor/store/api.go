@@ -31,7 +31,7 @@ type Change struct {
 type StoredDocument struct {
 	ID           graph.DocumentID
 	Path         string
-	Status       string // StatusWriting when a commit broke off; such a document is done again
+	Status       string
 	Plan         string
 	Fingerprints graph.Fingerprints
 	SizeBytes    int64
@@ -39,10 +39,6 @@ type StoredDocument struct {
 	Entities     int
 	Relations    int
 }
-
-// StatusWriting is the status of a document whose commit did not reach its last
-// statement. Its fingerprints are empty.
-const StatusWriting = "writing"
 
 // Meta and Counts are what the graph says of itself.
 type (

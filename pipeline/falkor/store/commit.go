@@ -11,16 +11,27 @@ import (
 	"graphmill/pipeline/graph"
 )
 
+// CommitRows is how many rows a commit should hold at most where a document lets
+// one choose.
+const CommitRows = 2000
+
+// Rows is how many nodes and edges the change writes, about.
+func (c Change) Rows() int {
+	g := c.Graph
+	return 1 + 3*len(g.Chunks) + 3*len(g.Sections) + len(g.Entities) + len(g.Mentions) + len(g.Relations)
+}
+
 // Commit makes documents stand in the graph as the changes say, all of them in
 // one transaction: new ones are added, others replaced. Chunks that did not
 // change keep their nodes and vectors; what only the old versions said is gone,
 // what other documents support stays. Doing a commit twice is doing it once.
 //
-// The engine answers nobody while it works a transaction, about 100 ms for 200
-// chunks with what was found in them: a commit should not hold much more.
+// Readers of this graph wait while the engine works it, about 100 ms for 2,000
+// rows: a commit should not hold much more than [CommitRows].
 //
 // Dies anywhere: the graph is as before or as after, see [Store.exec]. Errors:
-// what Change.Validate says, ErrNotLocked, ErrLockLost, and a *conn.Error.
+// what Change.Validate says, ErrNotLocked, ErrLockLost, and a *conn.Error; after
+// every error but one of the connection nothing was written.
 func (s *Store) Commit(ctx context.Context, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -45,7 +56,7 @@ func (s *Store) Commit(ctx context.Context, changes []Change) error {
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, fmt.Sprintf("commit %s", titles(changes)), transaction.writes)
+	return s.exec(ctx, fmt.Sprintf("commit %s", titles(changes)), transaction.statements...)
 }
 
 func titles(changes []Change) string {
@@ -75,7 +86,7 @@ func (s *Store) plan(ctx context.Context, changes []Change, documents []string) 
 	}
 	t := &transaction{}
 	t.begin()
-	t.claim(documents)
+	t.documents(changes)
 	t.strip(sortedKeys(st.documents), sortedKeys(st.chunks))
 	t.chunks(changes, st)
 	t.deleteChunks(leftOver(changes, st))
@@ -87,7 +98,6 @@ func (s *Store) plan(ctx context.Context, changes []Change, documents []string) 
 	t.relations(relations, st)
 	t.deleteRelations(unsupported)
 	t.deleteEntities(lonely)
-	t.finish(changes)
 	return t, nil
 }
 
@@ -164,17 +174,16 @@ func (s *Store) Remove(ctx context.Context, ids []graph.DocumentID) error {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	st, err := s.load(ctx, documents, nil, nil)
-	if err != nil || len(st.documents) == 0 {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	if err := s.prepare(ctx); err != nil {
+	st, err := s.load(ctx, documents, nil, nil)
+	if err != nil || len(st.documents) == 0 {
 		return err
 	}
 	present := sortedKeys(st.documents)
 	t := &transaction{}
 	t.begin()
-	t.claim(present)
 	t.strip(present, nil)
 	t.deleteChunks(sortedKeys(st.chunks))
 	entities, lonely := st.entitiesAfter(nil)
@@ -184,11 +193,10 @@ func (s *Store) Remove(ctx context.Context, ids []graph.DocumentID) error {
 	t.deleteRelations(unsupported)
 	t.deleteEntities(lonely)
 	t.deleteDocuments(present)
-	return s.exec(ctx, fmt.Sprintf("remove %d documents", len(present)), t.writes)
+	return s.exec(ctx, fmt.Sprintf("remove %d documents", len(present)), t.statements...)
 }
 
-// Documents reads what the graph has of every document, by path. A document
-// whose commit broke off before it had a path stands under its id.
+// Documents reads what the graph has of every document, by path.
 func (s *Store) Documents(ctx context.Context) (map[string]StoredDocument, error) {
 	documents := map[string]StoredDocument{}
 	after := ""
@@ -205,7 +213,7 @@ ORDER BY id`, cypher.Params{"after": after}))
 		for i := range rows.Len() {
 			d := decodeDocument(rows, i)
 			if d.Path == "" {
-				d.Path = string(d.ID)
+				d.Path = string(d.ID) // another program's
 			}
 			documents[d.Path] = d
 			after = string(d.ID)
@@ -224,11 +232,9 @@ func decodeDocument(rows *conn.Rows, i int) StoredDocument {
 		ID: graph.DocumentID(rows.String(i, "id")), Path: rows.String(i, "path"), Status: rows.String(i, "status"), Plan: rows.String(i, "plan"),
 		SizeBytes: int64(rows.Int(i, "size")), Chunks: rows.Int(i, "chunks"), Entities: rows.Int(i, "entities"), Relations: rows.Int(i, "relations"),
 	}
-	if d.Status != StatusWriting {
-		d.Fingerprints = graph.Fingerprints{
-			Content: rows.String(i, "content"), Plan: rows.String(i, "plan_hash"), Ontology: rows.String(i, "ontology"),
-			Model: rows.String(i, "model"), Format: rows.String(i, "format"),
-		}
+	d.Fingerprints = graph.Fingerprints{
+		Content: rows.String(i, "content"), Plan: rows.String(i, "plan_hash"), Ontology: rows.String(i, "ontology"),
+		Model: rows.String(i, "model"), Format: rows.String(i, "format"),
 	}
 	return d
 }
@@ -250,18 +256,27 @@ var rangeIndexes = []struct {
 	{label: "RELATES", property: "embedding_pending", edge: true},
 }
 
-// prepare makes the range indexes and the meta node that are missing.
+// prepare readies the graph for the lock's holder: it makes the range indexes and
+// the meta node that are missing and writes the fencing token, from which on no
+// former holder can write.
 //
-// Dies anywhere: what is missing is made by the next write.
+// Dies anywhere: what is missing is made by the next holder.
 func (s *Store) prepare(ctx context.Context) error {
-	if s.ready {
+	lock := s.held()
+	if lock == nil {
+		return fmt.Errorf("write graph %s: %w", s.options.Graph, ErrNotLocked)
+	}
+	if lock.prepared {
 		return nil
+	}
+	if err := lock.fence(ctx); err != nil {
+		return err
 	}
 	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
 	if err != nil {
 		return err
 	}
-	var writes []write
+	made := false
 	for _, want := range rangeIndexes {
 		if hasIndex(have, want.label, want.property, "RANGE") {
 			continue
@@ -270,25 +285,17 @@ func (s *Store) prepare(ctx context.Context) error {
 		if want.edge {
 			statement = cypher.New(`CREATE INDEX FOR ()-[n:«label»]-() ON (n.«property»)`, nil)
 		}
-		writes = append(writes, write{statement: statement.WithLabel("label", want.label).WithLabel("property", want.property)})
-	}
-	meta, err := s.Meta(ctx)
-	if err != nil {
-		return err
-	}
-	if !meta.Exists {
-		writes = append(writes, write{statement: cypher.New(`MERGE (m:__Meta__ {id: 'default'}) SET m.schema = $schema, m.finalize = 'pending'`,
-			cypher.Params{"schema": shape.Schema})})
-	}
-	if len(writes) > 0 {
-		if err := s.exec(ctx, "prepare", writes); err != nil {
+		if err := s.alter(ctx, "prepare", statement.WithLabel("label", want.label).WithLabel("property", want.property)); err != nil {
 			return err
 		}
+		made = true
+	}
+	if made {
 		if err := s.awaitIndexes(ctx, nil); err != nil {
 			return err
 		}
 	}
-	s.ready = true
+	lock.prepared = true
 	return nil
 }
 

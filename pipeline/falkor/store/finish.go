@@ -30,14 +30,14 @@ func (s *Store) Finish(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	writes := []write{{statement: cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.counts = $counts, m.finalize = 'done'`, cypher.Params{"counts": string(text)})}}
+	statements := []cypher.Statement{cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.counts = $counts, m.finalize = 'done'`, cypher.Params{"counts": string(text)})}
 	if meta.EmbeddingModel != "" {
-		writes = append(writes, write{statement: cypher.New(`MERGE (g:__GraphRAGConfig__ {id: 'default'})
+		statements = append(statements, cypher.New(`MERGE (g:__GraphRAGConfig__ {id: 'default'})
 SET g.embedding_model = $model, g.embedding_dimension = $dimension, g.sdk_version = $version, g.updated_at = $now`, cypher.Params{
 			"model": meta.EmbeddingModel, "dimension": meta.Dimension, "version": "graphmill " + s.options.Version, "now": stamp(time.Now()),
-		})})
+		}))
 	}
-	return counts, s.exec(ctx, "finalize", writes)
+	return counts, s.exec(ctx, "finalize", statements...)
 }
 
 // count counts labels, which the engine keeps, and walks entities and edges once

@@ -13,10 +13,10 @@ import (
 const indexPoll = 100 * time.Millisecond
 
 // EnsureIndexes makes the vector and full-text indexes that are missing and waits
-// until they are complete. Those of one label are made in one transaction: each
-// index made alone has the engine read all rows of the label again. They are
-// called for after the rows of a bulk build; rows that come later are indexed as
-// they come.
+// until they are complete. Those of one label are made one right after the other:
+// each has the engine read all rows of the label again, and the first is then
+// hardly begun. They are called for after the rows of a bulk build; rows that
+// come later are indexed as they come.
 //
 // Dies anywhere: the engine goes on building what was made; the rest is made by
 // the next call.
@@ -30,22 +30,22 @@ func (s *Store) EnsureIndexes(ctx context.Context, o IndexOptions) error {
 	if err != nil {
 		return err
 	}
-	var writes []write
+	var statements []cypher.Statement
 	for _, label := range []string{"Chunk", "__Entity__", "RELATES"} {
 		index := labelIndex(have, label)
 		if label != "RELATES" {
-			writes = append(writes, fulltextIndex(label, index)...)
+			statements = append(statements, fulltextIndex(label, index)...)
 		}
 		switch {
 		case !index.Has("embedding", "VECTOR"):
-			writes = append(writes, write{statement: vectorIndex(label, o.Dimension)})
+			statements = append(statements, vectorIndex(label, o.Dimension))
 		case index.Dimension != o.Dimension:
 			return fmt.Errorf("index graph %s: the vector index of %s is for %d dimensions, the embedder gives %d; make all vectors again with --reembed",
 				s.options.Graph, label, index.Dimension, o.Dimension)
 		}
 	}
-	if len(writes) > 0 {
-		if err := s.exec(ctx, "make indexes", writes); err != nil {
+	for _, statement := range statements {
+		if err := s.alter(ctx, "make index", statement); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func labelIndex(have []shape.Index, label string) shape.Index {
 
 // fulltextIndex makes the index over what is missing of a label's texts. No stop
 // words are left out of it: "The Who" and "IT" are names.
-func fulltextIndex(label string, have shape.Index) []write {
+func fulltextIndex(label string, have shape.Index) []cypher.Statement {
 	properties := map[string][]string{
 		"Chunk":      {"text", "search_text"},
 		"__Entity__": {"name", "description", "search_text"},
@@ -75,17 +75,17 @@ func fulltextIndex(label string, have shape.Index) []write {
 		}
 	}
 	if len(missing) == len(properties) && label == "Chunk" {
-		return []write{{statement: cypher.New(`CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, 'text', 'search_text')`, nil)}}
+		return []cypher.Statement{cypher.New(`CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, 'text', 'search_text')`, nil)}
 	}
 	if len(missing) == len(properties) {
-		return []write{{statement: cypher.New(`CALL db.idx.fulltext.createNodeIndex({label: '__Entity__', stopwords: []}, 'name', 'description', 'search_text')`, nil)}}
+		return []cypher.Statement{cypher.New(`CALL db.idx.fulltext.createNodeIndex({label: '__Entity__', stopwords: []}, 'name', 'description', 'search_text')`, nil)}
 	}
-	var writes []write
+	var statements []cypher.Statement
 	for _, property := range missing {
-		writes = append(writes, write{statement: cypher.New(`CALL db.idx.fulltext.createNodeIndex($label, $property)`,
-			cypher.Params{"label": label, "property": property})})
+		statements = append(statements, cypher.New(`CALL db.idx.fulltext.createNodeIndex($label, $property)`,
+			cypher.Params{"label": label, "property": property}))
 	}
-	return writes
+	return statements
 }
 
 func vectorIndex(label string, dimension int) cypher.Statement {
@@ -96,24 +96,25 @@ func vectorIndex(label string, dimension int) cypher.Statement {
 	return cypher.New(`CREATE VECTOR INDEX FOR (n:«label») ON (n.embedding) OPTIONS {dimension: $dimension, similarityFunction: 'cosine'}`, params).WithLabel("label", label)
 }
 
-// dropVectorIndexes returns the statements that drop what vector indexes there
-// are.
-func (s *Store) dropVectorIndexes(ctx context.Context) ([]write, error) {
+// dropVectorIndexes drops the vector indexes for other dimensions than the given.
+func (s *Store) dropVectorIndexes(ctx context.Context, dimension int) error {
 	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var writes []write
 	for _, index := range have {
-		switch {
-		case !index.Has("embedding", "VECTOR"):
-		case index.Edge:
-			writes = append(writes, write{statement: cypher.New(`DROP VECTOR INDEX FOR ()-[n:«label»]->() ON (n.embedding)`, nil).WithLabel("label", index.Label)})
-		default:
-			writes = append(writes, write{statement: cypher.New(`DROP VECTOR INDEX FOR (n:«label») ON (n.embedding)`, nil).WithLabel("label", index.Label)})
+		if !index.Has("embedding", "VECTOR") || index.Dimension == dimension {
+			continue
+		}
+		statement := cypher.New(`DROP VECTOR INDEX FOR (n:«label») ON (n.embedding)`, nil)
+		if index.Edge {
+			statement = cypher.New(`DROP VECTOR INDEX FOR ()-[n:«label»]->() ON (n.embedding)`, nil)
+		}
+		if err := s.alter(ctx, "drop index", statement.WithLabel("label", index.Label)); err != nil {
+			return err
 		}
 	}
-	return writes, nil
+	return nil
 }
 
 // awaitIndexes waits until every index of the graph is complete.

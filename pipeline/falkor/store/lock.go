@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"graphmill/pipeline/falkor/conn"
+	"graphmill/pipeline/falkor/cypher"
+	"graphmill/pipeline/falkor/shape"
 )
 
 // ErrLockLost says that another process took the graph over: what was about to
@@ -36,15 +39,16 @@ const DefaultLease = 30 * time.Second
 const lockPoll = 200 * time.Millisecond
 
 // Lock is the right to write a graph: a key with an owner and a lease, renewed in
-// the background, and a fencing token that grows with every holder. Every
-// transaction watches the token.
+// the background, and a fencing token that grows with every holder and that every
+// statement checks.
 type Lock struct {
 	store    *Store
 	lockKey  string
 	fenceKey string
 	value    string // what the key holds while it is ours
-	token    string
+	token    int64
 	lease    time.Duration
+	prepared bool // the graph knows the token; guarded by Store.writing
 
 	lost     chan struct{}
 	loseOnce sync.Once
@@ -114,9 +118,7 @@ func (l *Lock) try(ctx context.Context) error {
 		err = l.takeOver(ctx)
 	}
 	if err == nil {
-		var token int64
-		token, err = db.Incr(ctx, l.fenceKey).Result()
-		l.token = fmt.Sprint(token)
+		l.token, err = db.Incr(ctx, l.fenceKey).Result()
 	}
 	return l.store.client.Wrap("lock graph "+l.store.options.Graph, err)
 }
@@ -146,23 +148,43 @@ func (l *Lock) takeOver(ctx context.Context) error {
 	return err
 }
 
-// check fails when another holder raised the token. It runs under WATCH of the
-// fence key: a raise after it makes EXEC do nothing.
-func (l *Lock) check(ctx context.Context, tx *redis.Tx) error {
+// check asks whether another holder raised the token since.
+func (l *Lock) check(ctx context.Context) error {
 	select {
 	case <-l.lost:
 		return ErrLockLost
 	default:
 	}
-	token, err := tx.Get(ctx, l.fenceKey).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return err
-	}
-	if token != l.token {
+	token, err := l.store.client.Redis().Get(ctx, l.fenceKey).Int64()
+	if err == nil && token != l.token || errors.Is(err, redis.Nil) {
 		l.lose()
 		return ErrLockLost
 	}
-	return nil
+	return err
+}
+
+// fence writes the token into the graph, making the meta node where there is
+// none, unless a later holder's stands there.
+//
+// Dies before: a former holder may still write, and this one has read nothing.
+// Dies after: only this holder may.
+func (l *Lock) fence(ctx context.Context) error {
+	s := l.store
+	if err := l.check(ctx); err != nil {
+		return s.explain("lock", err)
+	}
+	err := s.send(ctx, s.options.Graph, cypher.Chain(
+		cypher.New(`MERGE (m:__Meta__ {id: 'default'}) ON CREATE SET m.schema = $schema, m.finalize = 'pending', m.fence = $token`,
+			cypher.Params{"schema": shape.Schema, "token": l.token}),
+		cypher.New(`OPTIONAL MATCH (m:__Meta__ {id: 'default'})
+WITH range(0, 1, CASE WHEN coalesce(m.fence, 0) <= $token THEN 1 ELSE 0 END) AS fence`, cypher.Params{"token": l.token}),
+		cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.fence = $token`, cypher.Params{"token": l.token}),
+	))
+	if err != nil && strings.Contains(err.Error(), "step argument to range()") {
+		l.lose()
+		err = ErrLockLost
+	}
+	return s.explain("lock", err)
 }
 
 // Lost is closed when the lock is not ours any more.
@@ -233,7 +255,7 @@ func (l *Lock) ifOurs(ctx context.Context, do func(redis.Pipeliner)) (bool, erro
 			return nil
 		}
 		if expired {
-			token, err := tx.Get(ctx, l.fenceKey).Result()
+			token, err := tx.Get(ctx, l.fenceKey).Int64()
 			if err != nil && !errors.Is(err, redis.Nil) {
 				return err
 			}

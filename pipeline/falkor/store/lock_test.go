@@ -187,6 +187,35 @@ func TestFormerHolderWritesNothing(t *testing.T) {
 	}
 }
 
+// TestFormerHolderWritesNothingBetweenItsCheckAndItsStatement lets the former
+// holder believe in its lock: the token in the graph alone must stop it.
+func TestFormerHolderWritesNothingBetweenItsCheckAndItsStatement(t *testing.T) {
+	client := connect(t, enginetest.Start(t))
+	former := opened(t, client, "g")
+	lock, err := former.Acquire(t.Context(), owner(t), time.Hour, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release(context.Background())
+	commit(t, former, corpus[0])
+	if err := client.Redis().Del(t.Context(), "graphmill:{g}:lock").Err(); err != nil {
+		t.Fatal(err)
+	}
+	present := locked(t, client, "g")
+	commit(t, present, corpus[2])
+	want := digest(t, present)
+	// As if the present holder came after the check.
+	if err := client.Redis().Decr(t.Context(), "graphmill:{g}:fence").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := former.Commit(t.Context(), corpus[1:2]); !errors.Is(err, store.ErrLockLost) {
+		t.Errorf("Commit() = %v, want ErrLockLost", err)
+	}
+	if digest(t, present) != want {
+		t.Error("the former holder wrote")
+	}
+}
+
 func TestLeaseIsRenewedAndItsEndIsNoticed(t *testing.T) {
 	client := connect(t, enginetest.Start(t))
 	lock, err := opened(t, client, "g").Acquire(t.Context(), owner(t), 300*time.Millisecond, 0)

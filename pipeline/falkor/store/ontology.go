@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"graphmill/pipeline/falkor/cypher"
@@ -26,10 +27,10 @@ func (s *Store) SaveOntology(ctx context.Context, ontology graph.Ontology) error
 	defer s.writing.Unlock()
 	entities, entityProperties := entityRows(ontology)
 	patterns, open, relationProperties := relationRows(ontology)
-	var writes []write
+	var statements []cypher.Statement
 	add := func(rows int, statement cypher.Statement) {
 		if rows > 0 {
-			writes = append(writes, write{graph: shape.OntologyGraph(s.options.Graph), statement: statement})
+			statements = append(statements, statement)
 		}
 	}
 	add(len(entities), cypher.New(`UNWIND $rows AS row MERGE (n:Entity {label: row.label}) SET n += row.p`, over("rows", entities)))
@@ -45,10 +46,18 @@ MERGE (s)<-[:SOURCE]-(r:Relation {label: row.label})-[:TARGET]->(t)`, over("rows
 		over("rows", slices.Concat(patterns, open))))
 	add(len(relationProperties), cypher.New(`UNWIND $rows AS row MATCH (n:Relation {label: row.label})
 MERGE (n)-[:HAS_PROPERTY]->(p:Property {label: row.name}) SET p += row.p`, over("rows", relationProperties)))
-	if len(writes) == 0 {
+	if len(statements) == 0 {
 		return nil
 	}
-	return s.exec(ctx, "save ontology", writes)
+	lock := s.held()
+	if lock == nil {
+		return fmt.Errorf("save ontology of graph %s: %w", s.options.Graph, ErrNotLocked)
+	}
+	err := lock.check(ctx)
+	if err == nil {
+		err = s.send(ctx, shape.OntologyGraph(s.options.Graph), cypher.Chain(statements...))
+	}
+	return s.explain("save ontology", err)
 }
 
 // entityRows lists the entity types, those that only a pattern names among them.

@@ -9,49 +9,43 @@ import (
 	"graphmill/pipeline/graph"
 )
 
-// transaction collects a commit's statements. Each but the first and the last
-// ends by counting itself in the meta node; the last does nothing unless all did.
+// transaction collects the statements of a commit, which become one.
 type transaction struct {
-	writes []write
-	steps  int
+	statements []cypher.Statement
 }
 
-// begin writes that rows are about to change. Whoever comes after sees the graph
-// as not finalized.
-func (t *transaction) begin() {
-	t.writes = append(t.writes, write{statement: cypher.New(
-		`MATCH (m:__Meta__ {id: 'default'}) SET m.step = 0, m.finalize = 'pending'`, nil)})
-}
-
-// add appends a statement over rows; none when there are no rows. A text for it
-// ends with counted.
+// add appends a statement over rows; none when there are no rows.
 func (t *transaction) add(rows int, statement cypher.Statement) {
-	if rows == 0 {
-		return
+	if rows > 0 {
+		t.statements = append(t.statements, statement)
 	}
-	t.writes = append(t.writes, write{statement: statement})
-	t.steps++
 }
 
-const counted = ` WITH count(*) AS done MATCH (m:__Meta__ {id: 'default'}) SET m.step = m.step + 1`
+// begin writes that rows change: whoever comes after sees the graph as not
+// finalized.
+func (t *transaction) begin() {
+	t.add(1, cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.finalize = 'pending'`, nil))
+}
 
 func over[T any](name string, rows []T) cypher.Params { return cypher.Params{name: rows} }
 
-// claim makes the documents' nodes and takes their fingerprints away, so that
-// documents whose transaction fails further on are done again.
-func (t *transaction) claim(ids []string) {
-	t.add(len(ids), cypher.New(`UNWIND $ids AS id MERGE (d:Document {id: id})
-SET d.status = 'writing', d.content_hash = '', d.plan_hash = ''`+counted, over("ids", ids)))
+// documents writes the documents' own nodes.
+func (t *transaction) documents(changes []Change) {
+	rows := make([]cypher.Record, len(changes))
+	for i, c := range changes {
+		rows[i] = cypher.Record{{Name: "id", Value: c.Graph.Document.ID}, {Name: "p", Value: documentRow(c)}}
+	}
+	t.add(len(rows), cypher.New(`UNWIND $rows AS row MERGE (d:Document {id: row.id}) SET d += row.p`, over("rows", rows)))
 }
 
 // strip takes away what the documents' old version says: its place among the
 // chunks, its sections, and what its chunks mention. The chunks stay, so that
 // vectors can be taken over.
 func (t *transaction) strip(documents, chunks []string) {
-	t.add(len(documents), cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id})-[r:PART_OF]->(:Chunk) DELETE r`+counted, over("ids", documents)))
-	t.add(len(documents), cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id})-[:HAS_SECTION]->(s:__Section__) DETACH DELETE s`+counted, over("ids", documents)))
-	t.add(len(chunks), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id})<-[r:MENTIONED_IN]-(:__Entity__) DELETE r`+counted, over("ids", chunks)))
-	t.add(len(chunks), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id})-[r:NEXT_CHUNK]->(:Chunk) DELETE r`+counted, over("ids", chunks)))
+	t.add(len(documents), cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id})-[r:PART_OF]->(:Chunk) DELETE r`, over("ids", documents)))
+	t.add(len(documents), cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id})-[:HAS_SECTION]->(s:__Section__) DETACH DELETE s`, over("ids", documents)))
+	t.add(len(chunks), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id})<-[r:MENTIONED_IN]-(:__Entity__) DELETE r`, over("ids", chunks)))
+	t.add(len(chunks), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id})-[r:NEXT_CHUNK]->(:Chunk) DELETE r`, over("ids", chunks)))
 }
 
 // chunks writes the documents' chunks in their places. A chunk that was there
@@ -81,11 +75,11 @@ func (t *transaction) chunks(changes []Change, st *standing) {
 		}
 	}
 	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (d:Document {id: row.d})
-MERGE (c:Chunk {id: row.id}) SET c += row.p CREATE (d)-[:PART_OF {index: row.i}]->(c)`+counted, over("rows", rows)))
+MERGE (c:Chunk {id: row.id}) SET c += row.p CREATE (d)-[:PART_OF {index: row.i}]->(c)`, over("rows", rows)))
 	t.add(len(moved), cypher.New(`UNWIND $rows AS row MATCH (o:Chunk {id: row.from}) MATCH (c:Chunk {id: row.to})
-SET c.embedding = o.embedding`+counted, over("rows", moved)))
+SET c.embedding = o.embedding`, over("rows", moved)))
 	t.add(len(next), cypher.New(`UNWIND $rows AS row MATCH (a:Chunk {id: row.a}) MATCH (b:Chunk {id: row.b})
-CREATE (a)-[:NEXT_CHUNK]->(b)`+counted, over("rows", next)))
+CREATE (a)-[:NEXT_CHUNK]->(b)`, over("rows", next)))
 }
 
 func chunkRow(c graph.Chunk) cypher.Record {
@@ -114,7 +108,7 @@ func orNull(s string) any {
 }
 
 func (t *transaction) deleteChunks(ids []string) {
-	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id}) DETACH DELETE c`+counted, over("ids", ids)))
+	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id}) DETACH DELETE c`, over("ids", ids)))
 }
 
 func (t *transaction) sections(changes []Change) {
@@ -134,11 +128,11 @@ func (t *transaction) sections(changes []Change) {
 		}
 	}
 	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (d:Document {id: row.d})
-CREATE (d)-[:HAS_SECTION]->(s:__Section__) SET s = row.p`+counted, over("rows", rows)))
+CREATE (d)-[:HAS_SECTION]->(s:__Section__) SET s = row.p`, over("rows", rows)))
 	t.add(len(parents), cypher.New(`UNWIND $rows AS row MATCH (a:__Section__ {id: row.a}) MATCH (b:__Section__ {id: row.b})
-CREATE (a)-[:PARENT]->(b)`+counted, over("rows", parents)))
+CREATE (a)-[:PARENT]->(b)`, over("rows", parents)))
 	t.add(len(covers), cypher.New(`UNWIND $rows AS row MATCH (a:__Section__ {id: row.a}) MATCH (b:Chunk {id: row.b})
-CREATE (a)-[:COVERS]->(b)`+counted, over("rows", covers)))
+CREATE (a)-[:COVERS]->(b)`, over("rows", covers)))
 }
 
 // entities writes entities as they are after the commit: new ones whole, one
@@ -168,13 +162,13 @@ func (t *transaction) entities(after map[string]share, st *standing) {
 		}
 	}
 	for _, kind := range sortedKeys(created) {
-		t.add(len(created[kind]), cypher.New(`UNWIND $rows AS row CREATE (e:__Entity__:«type») SET e = row`+counted,
+		t.add(len(created[kind]), cypher.New(`UNWIND $rows AS row CREATE (e:__Entity__:«type») SET e = row`,
 			over("rows", created[kind])).WithLabel("type", kind))
 	}
-	t.add(len(changed), cypher.New(`UNWIND $rows AS row MATCH (e:__Entity__ {id: row.id}) SET e += row.p`+counted, over("rows", changed)))
+	t.add(len(changed), cypher.New(`UNWIND $rows AS row MATCH (e:__Entity__ {id: row.id}) SET e += row.p`, over("rows", changed)))
 	// Two spellings of a type that differ in case share their ids.
 	for pair, ids := range retyped {
-		t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id}) SET e:«type» REMOVE e:«former»`+counted,
+		t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id}) SET e:«type» REMOVE e:«former»`,
 			over("ids", ids)).WithLabel("former", pair[0]).WithLabel("type", pair[1]))
 	}
 }
@@ -236,7 +230,7 @@ func (t *transaction) mentions(changes []Change) {
 		}
 	}
 	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (e:__Entity__ {id: row.e}) MATCH (c:Chunk {id: row.c})
-CREATE (e)-[m:MENTIONED_IN]->(c) SET m = row.p`+counted, over("rows", rows)))
+CREATE (e)-[m:MENTIONED_IN]->(c) SET m = row.p`, over("rows", rows)))
 }
 
 // spansText is the JSON text [{start, end}, …].
@@ -274,11 +268,11 @@ func (t *transaction) relations(after []edge, st *standing) {
 		changed = append(changed, append(ends, cypher.Field{Name: "r", Value: e.kind}, cypher.Field{Name: "p", Value: row}))
 	}
 	t.add(len(created), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
-CREATE (s)-[r:RELATES]->(t) SET r = row.p`+counted, over("rows", created)))
+CREATE (s)-[r:RELATES]->(t) SET r = row.p`, over("rows", created)))
 	// Without the WITH the planner would walk all edges of one end, and hubs have
 	// many.
 	t.add(len(changed), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
-WITH row, s, t MATCH (s)-[r:RELATES {rel_type: row.r}]->(t) SET r += row.p`+counted, over("rows", changed)))
+WITH row, s, t MATCH (s)-[r:RELATES {rel_type: row.r}]->(t) SET r += row.p`, over("rows", changed)))
 }
 
 // edgeRow lists an edge's properties. The names that documents use for its ends
@@ -320,29 +314,15 @@ func (t *transaction) deleteRelations(keys []edgeKey) {
 		rows[i] = cypher.Record{{Name: "s", Value: key.source}, {Name: "t", Value: key.target}, {Name: "r", Value: key.kind}}
 	}
 	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
-WITH row, s, t MATCH (s)-[r:RELATES {rel_type: row.r}]->(t) DELETE r`+counted, over("rows", rows)))
+WITH row, s, t MATCH (s)-[r:RELATES {rel_type: row.r}]->(t) DELETE r`, over("rows", rows)))
 }
 
 func (t *transaction) deleteEntities(ids []string) {
-	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id}) DETACH DELETE e`+counted, over("ids", ids)))
+	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id}) DETACH DELETE e`, over("ids", ids)))
 }
 
-// deleteDocuments is the last statement of a removal, and like finish does
-// nothing unless every statement before it did its part.
 func (t *transaction) deleteDocuments(ids []string) {
-	t.writes = append(t.writes, write{statement: cypher.New(`MATCH (m:__Meta__ {id: 'default'}) WHERE m.step = $steps
-UNWIND $ids AS id MATCH (d:Document {id: id}) DETACH DELETE d`, cypher.Params{"ids": ids, "steps": t.steps})})
-}
-
-// finish writes the documents' own properties, fingerprints among them, if every
-// statement before it did its part.
-func (t *transaction) finish(changes []Change) {
-	rows := make([]cypher.Record, len(changes))
-	for i, c := range changes {
-		rows[i] = cypher.Record{{Name: "id", Value: c.Graph.Document.ID}, {Name: "p", Value: documentRow(c)}}
-	}
-	t.writes = append(t.writes, write{statement: cypher.New(`MATCH (m:__Meta__ {id: 'default'}) WHERE m.step = $steps
-UNWIND $rows AS row MATCH (d:Document {id: row.id}) SET d += row.p`, cypher.Params{"rows": rows, "steps": t.steps})})
+	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (d:Document {id: id}) DETACH DELETE d`, over("ids", ids)))
 }
 
 func documentRow(c Change) cypher.Record {

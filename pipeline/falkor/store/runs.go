@@ -30,13 +30,12 @@ func (s *Store) SaveRun(ctx context.Context, run Run) error {
 	if !run.Ended.IsZero() {
 		ended = stamp(run.Ended)
 	}
-	return s.exec(ctx, "save run", []write{
-		{statement: cypher.New(`MERGE (r:__Run__ {id: $id}) SET r += $p`, cypher.Params{"id": run.ID, "p": cypher.Record{
+	return s.exec(ctx, "save run",
+		cypher.New(`MERGE (r:__Run__ {id: $id}) SET r += $p`, cypher.Params{"id": run.ID, "p": cypher.Record{
 			{Name: "verb", Value: run.Verb}, {Name: "started", Value: stamp(run.Started)}, {Name: "ended", Value: ended},
 			{Name: "status", Value: run.Status}, {Name: "totals", Value: string(totals)}, {Name: "message", Value: run.Message},
-		}})},
-		{statement: cypher.New(`MATCH (r:__Run__) WITH r ORDER BY r.started DESC, r.id SKIP $keep DELETE r`, cypher.Params{"keep": maxRuns})},
-	})
+		}}),
+		cypher.New(`MATCH (r:__Run__) WITH r ORDER BY r.started DESC, r.id SKIP $keep DELETE r`, cypher.Params{"keep": maxRuns}))
 }
 
 // Runs lists the latest runs, newest first.

@@ -7,17 +7,20 @@
 // # The commit
 //
 // What stands in the graph is read first, merged in memory, and written by one
-// MULTI/EXEC. That is safe because one process writes a graph at a time: the
-// transaction is fenced, so that EXEC does nothing once another process has
-// taken the lock. All merges are pure functions of the mentions and the evidence
-// that support a thing, so that the graph does not depend on the order of
-// commits and taking a document out is merging again without it.
+// statement. The engine does a statement wholly or not at all: readers see
+// nothing of it until it is done, an error takes back what it did, and after a
+// kill the append-only file has it or has not. (MULTI/EXEC around several has
+// neither property: a reader that was waiting gets in between two of them, and
+// nothing is taken back. It is also lost from the append-only file altogether on
+// a server whose default user has no rights.)
 //
-// The engine does not roll back when a statement of a transaction fails. Only
-// statements that cannot fail on their data are sent; if one fails all the same
-// (memory, a time-out set on the server), a step counter in the meta node keeps
-// the last statement, which writes the documents' fingerprints, from doing
-// anything, and the documents are done again.
+// Reading first is safe because one process writes a graph at a time. Every
+// statement checks the fencing token in the meta node before it does anything,
+// so that a process which lost the lock unawares writes nothing.
+//
+// All merges are pure functions of the mentions and the evidence that support a
+// thing: the graph does not depend on the order of commits, and taking a
+// document out is merging again without it.
 package store
 
 import (
@@ -25,10 +28,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
@@ -46,7 +48,6 @@ type Store struct {
 	options Options
 
 	writing sync.Mutex // one writing method at a time
-	ready   bool       // the range indexes and the meta node are there
 	vectors vectorState
 
 	mu   sync.Mutex
@@ -111,8 +112,8 @@ func (s *Store) AddSource(ctx context.Context, name, root string) error {
 		return err
 	}
 	// Dies before: no root is known, the next run records it. Dies after: it is.
-	return s.exec(ctx, "record source", []write{{statement: cypher.New(
-		`MATCH (m:__Meta__ {id: 'default'}) SET m.sources = $sources`, cypher.Params{"sources": lines})}})
+	return s.exec(ctx, "record source", cypher.New(
+		`MATCH (m:__Meta__ {id: 'default'}) SET m.sources = $sources`, cypher.Params{"sources": lines}))
 }
 
 // query runs a reading statement. It has no time-out: a writer that waits for
@@ -131,76 +132,74 @@ func (s *Store) read(ctx context.Context, statement cypher.Statement) (*conn.Row
 	return rows, err
 }
 
-// write is a statement of a transaction and the graph it goes to; "" is the
-// store's own.
-type write struct {
-	statement cypher.Statement
-	graph     string
+// fenceCheck fails, and with it the whole statement, unless the meta node holds
+// the token: range takes no step of 0.
+func fenceCheck(token int64) cypher.Statement {
+	return cypher.New(`OPTIONAL MATCH (m:__Meta__ {id: 'default'})
+WITH range(0, 1, CASE WHEN m.fence = $token THEN 1 ELSE 0 END) AS fence`, cypher.Params{"token": token})
 }
 
-// exec sends statements as one transaction, if this process still holds the
-// lock. The context ends nothing that was sent: an answer that nobody waited for
-// would leave the caller not knowing what is written.
+// exec carries out statements as one, if this process still holds the lock. The
+// context ends nothing that was sent: an answer that nobody waited for would
+// leave the caller not knowing what is written.
 //
-// Dies before EXEC: nothing is written. Dies after: all of it is.
-func (s *Store) exec(ctx context.Context, verb string, writes []write) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// Dies anywhere: all of it is written, or nothing.
+func (s *Store) exec(ctx context.Context, verb string, statements ...cypher.Statement) error {
 	lock := s.held()
 	if lock == nil {
 		return fmt.Errorf("%s in graph %s: %w", verb, s.options.Graph, ErrNotLocked)
 	}
-	texts := make([][]byte, len(writes))
-	for i, w := range writes {
-		var err error
-		if texts[i], err = w.statement.Append(nil); err != nil {
-			return fmt.Errorf("%s in graph %s: %w", verb, s.options.Graph, err)
-		}
+	if err := s.prepare(ctx); err != nil {
+		return err
 	}
-	ctx = context.WithoutCancel(ctx)
-	err := s.client.Redis().Watch(ctx, func(tx *redis.Tx) error {
-		if err := lock.check(ctx, tx); err != nil {
-			return err
-		}
-		commands, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			for i, w := range writes {
-				graph := w.graph
-				if graph == "" {
-					graph = s.options.Graph
-				}
-				p.Do(ctx, "GRAPH.QUERY", graph, texts[i], "--compact")
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return firstFailure(commands)
-	}, lock.fenceKey)
-	if errors.Is(err, redis.TxFailedErr) {
+	err := lock.check(ctx)
+	if err != nil {
+		return s.explain(verb, err)
+	}
+	err = s.send(ctx, s.options.Graph, cypher.Chain(append([]cypher.Statement{fenceCheck(lock.token)}, statements...)...))
+	if err != nil && strings.Contains(err.Error(), "step argument to range()") {
 		lock.lose()
 		err = ErrLockLost
 	}
-	if errors.Is(err, ErrLockLost) {
+	return s.explain(verb, err)
+}
+
+// alter carries out one statement that cannot be part of another, such as making
+// an index, which it may be too late to fence: a former holder's index harms
+// nobody.
+func (s *Store) alter(ctx context.Context, verb string, statement cypher.Statement) error {
+	lock := s.held()
+	if lock == nil {
+		return fmt.Errorf("%s in graph %s: %w", verb, s.options.Graph, ErrNotLocked)
+	}
+	err := ctx.Err()
+	if err == nil {
+		err = lock.check(ctx)
+	}
+	if err == nil {
+		err = s.send(ctx, s.options.Graph, statement)
+	}
+	return s.explain(verb, err)
+}
+
+func (s *Store) send(ctx context.Context, graph string, statement cypher.Statement) error {
+	text, err := statement.Append(nil)
+	if err != nil {
+		return err
+	}
+	reply, err := s.client.Redis().Do(context.WithoutCancel(ctx), "GRAPH.QUERY", graph, text, "--compact").Result()
+	if err != nil {
+		return err
+	}
+	_, err = conn.Decode(reply)
+	return err
+}
+
+func (s *Store) explain(verb string, err error) error {
+	if errors.Is(err, ErrLockLost) || errors.Is(err, ErrNotLocked) {
 		return fmt.Errorf("%s in graph %s: %w", verb, s.options.Graph, err)
 	}
 	return s.client.Wrap(verb+" in graph "+s.options.Graph, err)
-}
-
-// firstFailure finds an error inside the answers: the engine reports one that
-// came while rows were written as the last part of a result.
-func firstFailure(commands []redis.Cmder) error {
-	for i, command := range commands {
-		reply, err := command.(*redis.Cmd).Result()
-		if err == nil {
-			_, err = conn.Decode(reply)
-		}
-		if err != nil {
-			return fmt.Errorf("statement %d of %d: %w", i+1, len(commands), err)
-		}
-	}
-	return nil
 }
 
 func (s *Store) held() *Lock {

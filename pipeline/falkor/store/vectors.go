@@ -27,7 +27,8 @@ const vectorBatch = 128
 // o.Reembed is set; then every vector is dropped and marked as pending.
 //
 // Dies anywhere: the graph has the old model and its vectors, or the new one and
-// none.
+// none. An index for the old dimension is dropped afterwards; if we die before
+// that, the next call does it.
 func (s *Store) PrepareVectors(ctx context.Context, o IndexOptions) error {
 	if o.Model == "" || o.Dimension <= 0 {
 		return fmt.Errorf("prepare vectors of graph %s: the embedder names no model or no dimension", s.options.Graph)
@@ -46,31 +47,33 @@ func (s *Store) PrepareVectors(ctx context.Context, o IndexOptions) error {
 		return fmt.Errorf("prepare vectors of graph %s: they are of model %s (%d dimensions), the embedder is %s (%d); use that model, or make all vectors again with --reembed",
 			s.options.Graph, meta.EmbeddingModel, meta.Dimension, o.Model, o.Dimension)
 	}
-	if !same {
-		if err := s.adoptModel(ctx, meta, o); err != nil {
-			return err
-		}
+	if same {
+		err = s.dropVectorIndexes(ctx, o.Dimension)
+	} else {
+		err = s.adoptModel(ctx, meta, o)
+	}
+	if err != nil {
+		return err
 	}
 	s.vectors = vectorState{model: o.Model, dimension: o.Dimension}
 	return nil
 }
 
 func (s *Store) adoptModel(ctx context.Context, meta Meta, o IndexOptions) error {
-	var writes []write
+	var statements []cypher.Statement
 	if meta.EmbeddingModel != "" {
-		drops, err := s.dropVectorIndexes(ctx)
-		if err != nil {
-			return err
-		}
-		writes = append(drops,
-			write{statement: cypher.New(`MATCH (n:Chunk) SET n.embedding = NULL, n.embedding_pending = 1`, nil)},
-			write{statement: cypher.New(`MATCH (n:__Entity__) SET n.embedding = NULL, n.embedding_pending = 1`, nil)},
-			write{statement: cypher.New(`MATCH (:__Entity__)-[n:RELATES]->(:__Entity__) SET n.embedding = NULL, n.embedding_pending = 1`, nil)})
+		statements = append(statements,
+			cypher.New(`MATCH (n:Chunk) SET n.embedding = NULL, n.embedding_pending = 1`, nil),
+			cypher.New(`MATCH (n:__Entity__) SET n.embedding = NULL, n.embedding_pending = 1`, nil),
+			cypher.New(`MATCH ()-[n:RELATES]->() SET n.embedding = NULL, n.embedding_pending = 1`, nil))
 	}
-	writes = append(writes, write{statement: cypher.New(
+	statements = append(statements, cypher.New(
 		`MATCH (m:__Meta__ {id: 'default'}) SET m.embedding_model = $model, m.embedding_dimension = $dimension, m.finalize = 'pending'`,
-		cypher.Params{"model": o.Model, "dimension": o.Dimension})})
-	return s.exec(ctx, "change the embedding model", writes)
+		cypher.Params{"model": o.Model, "dimension": o.Dimension}))
+	if err := s.exec(ctx, "change the embedding model", statements...); err != nil {
+		return err
+	}
+	return s.dropVectorIndexes(ctx, o.Dimension)
 }
 
 var pendingCounts = map[VectorKind]cypher.Statement{
@@ -164,7 +167,7 @@ func (s *Store) StoreVectors(ctx context.Context, kind VectorKind, vectors []Vec
 		if !ok {
 			return fmt.Errorf("store vectors: there is no kind %q", kind)
 		}
-		if err := s.exec(ctx, "store vectors", []write{{statement: statement}}); err != nil {
+		if err := s.exec(ctx, "store vectors", statement); err != nil {
 			return err
 		}
 	}
