@@ -181,12 +181,9 @@ func (b *backend) explain(err error) error {
 		return err
 	}
 	told := &toolserver.Error{Kind: toolserver.Unreachable, Message: "Could not reach the graph store: " + trouble.Reason, Hint: trouble.Hint, Err: err}
-	switch {
-	case errors.Is(err, engine.ErrNoGraph):
+	if errors.Is(err, engine.ErrNoGraph) {
 		told.Kind, told.Message = toolserver.NoGraph, "There is no graph yet in "+b.cfg.DataDir
 		told.Hint = "`ingestd run --root DIR` makes one; or set --data-dir (GRAPHMILL_DATA_DIR) to where it was run"
-	case errors.Is(err, engine.ErrMissing):
-		told.Kind = toolserver.Config
 	}
 	return told
 }

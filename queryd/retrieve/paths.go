@@ -119,19 +119,19 @@ func (s *search) query(ctx context.Context, statement cypher.Statement, take fun
 }
 
 // byVector looks whether vectors of a label can be compared with the question's.
-func (s *search) byVector(t *task, label string, edge bool) (params cypher.Params, err error) {
+func (s *search) byVector(t *task, label string) (params cypher.Params, err error) {
 	if s.vectorE != nil {
 		return nil, s.vectorE
 	}
-	if t.note, err = s.usable(label, edge, "VECTOR"); err != nil {
+	if t.note, err = s.usable(label, "embedding", "VECTOR"); err != nil {
 		return nil, err
 	}
 	return cypher.Params{"k": s.depth(), "vector": s.vector}, nil
 }
 
 // byText makes the query for the full-text index of a label.
-func (s *search) byText(t *task, label string) (params cypher.Params, err error) {
-	if t.note, err = s.usable(label, false, "FULLTEXT"); err != nil {
+func (s *search) byText(t *task, label, property string) (params cypher.Params, err error) {
+	if t.note, err = s.usable(label, property, "FULLTEXT"); err != nil {
 		return nil, err
 	}
 	query := fulltext.Query(s.Question)
@@ -142,7 +142,7 @@ func (s *search) byText(t *task, label string) (params cypher.Params, err error)
 }
 
 func (s *search) passagesByVector(ctx context.Context, t *task) error {
-	params, err := s.byVector(t, "Chunk", false)
+	params, err := s.byVector(t, "Chunk")
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ RETURN node.id AS id, score ORDER BY score, id`, params), func(rows *conn.Rows, 
 }
 
 func (s *search) passagesByText(ctx context.Context, t *task) error {
-	params, err := s.byText(t, "Chunk")
+	params, err := s.byText(t, "Chunk", "text")
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ RETURN node.id AS id, score ORDER BY score DESC, id LIMIT $k`, params), func(row
 }
 
 func (s *search) entitiesByVector(ctx context.Context, t *task) error {
-	params, err := s.byVector(t, "__Entity__", false)
+	params, err := s.byVector(t, "__Entity__")
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ ORDER BY score, id`, params), func(rows *conn.Rows, i int) {
 }
 
 func (s *search) entitiesByText(ctx context.Context, t *task) error {
-	params, err := s.byText(t, "__Entity__")
+	params, err := s.byText(t, "__Entity__", "name")
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,9 @@ ORDER BY score DESC, id LIMIT $k`, params), func(rows *conn.Rows, i int) {
 // entitiesByName looks the question's word groups up in the index of normalised
 // names. Longer names come first, then what is mentioned more.
 func (s *search) entitiesByName(ctx context.Context, t *task) error {
-	if _, err := s.usable("__Entity__", false, "RANGE"); err != nil {
-		return err // a look-up would be a scan
+	var err error
+	if t.note, err = s.usable("__Entity__", "name_key", "RANGE"); err != nil {
+		return err
 	}
 	keys := nameKeys(s.Question)
 	if len(keys) == 0 {
@@ -211,7 +212,7 @@ ORDER BY size(key) DESC, mentions DESC, id LIMIT $k`, cypher.Params{"keys": keys
 }
 
 func (s *search) factsByVector(ctx context.Context, t *task) error {
-	params, err := s.byVector(t, "RELATES", true)
+	params, err := s.byVector(t, "RELATES")
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,24 @@ type MissingGraph struct{ Graph string }
 
 func (e *MissingGraph) Error() string { return fmt.Sprintf("graph %q does not exist", e.Graph) }
 
+// NewerSchema is the error of a graph that a newer program laid out.
+type NewerSchema struct {
+	Graph        string
+	Found, Known int
+}
+
+func (e *NewerSchema) Error() string {
+	return fmt.Sprintf("graph %q has schema version %d, this program knows up to %d", e.Graph, e.Found, e.Known)
+}
+
+// CheckSchema refuses a graph whose layout this program does not know.
+func CheckSchema(graph string, meta shape.Meta) error {
+	if meta.Schema > shape.Schema {
+		return &NewerSchema{Graph: graph, Found: meta.Schema, Known: shape.Schema}
+	}
+	return nil
+}
+
 // Search asks the graph. A path that fails is told in the trace; an error is
 // what keeps every path from working.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
@@ -146,6 +164,9 @@ func (s *search) look(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	if err := CheckSchema(s.Graph, s.meta); err != nil {
+		return err
+	}
 	if s.vectorE == nil && s.vector != nil {
 		s.vectorE = sameModel(s.meta, model, len(s.vector))
 	}
@@ -188,22 +209,21 @@ func sameModel(meta shape.Meta, model string, dimension int) error {
 	return nil
 }
 
-// usable reports what keeps an index from being asked; incomplete tells of one
-// that is still being built.
-func (s *search) usable(label string, edge bool, kind string) (incomplete string, err error) {
+// usable reports what keeps the index of a property from being asked; incomplete
+// tells of one that is still being built. It has to be looked at: asked for an
+// index that is not there, the engine finds nothing, or scans.
+func (s *search) usable(label, property, kind string) (incomplete string, err error) {
 	for _, index := range s.indexes {
-		if index.Label != label || index.Edge != edge {
-			continue
-		}
-		for property := range index.Types {
-			if !index.Has(property, kind) {
-				continue
-			}
-			if !index.Operational {
-				return fmt.Sprintf("the index is being built (%d of %d); hits may be missing", index.Done, index.Total), nil
-			}
+		switch {
+		case index.Label != label || !index.Has(property, kind):
+		case index.Operational:
 			return "", nil
+		default:
+			return fmt.Sprintf("the index is being built (%d of %d); hits may be missing", index.Done, index.Total), nil
 		}
+	}
+	if !s.meta.Exists {
+		return "", errors.New("the graph, which another program wrote, has no index for it")
 	}
 	return "", errors.New("the graph has no index for it yet; run `ingestd finalize`")
 }

@@ -18,11 +18,14 @@ func (k *kit) explain(err error) error {
 		return err
 	}
 	var missing *retrieve.MissingGraph
+	var newer *retrieve.NewerSchema
 	var failed *retrieve.AllPathsFailed
 	var cause *conn.Error
 	switch {
 	case errors.As(err, &missing), conn.KindOf(err) == conn.NoGraph:
 		return k.noGraph()
+	case errors.As(err, &newer):
+		return &toolserver.Error{Kind: toolserver.Config, Message: "G" + newer.Error()[1:], Hint: "Use a newer queryd", Err: err}
 	case errors.As(err, &failed):
 		return &toolserver.Error{
 			Kind: kindOf(failed.Err), Message: "The search failed: " + escapeLine(failed.Error()),

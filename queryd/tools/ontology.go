@@ -61,16 +61,9 @@ func (k *kit) ontologyTool() (*toolserver.Tool, error) {
 }
 
 func (k *kit) ontology(ctx context.Context, _ struct{}) (*Ontology, error) {
-	store, err := k.Reader(ctx)
+	store, _, err := k.open(ctx)
 	if err != nil {
-		return nil, k.explain(err)
-	}
-	exists, err := store.Exists(ctx, k.Graph())
-	if err != nil {
-		return nil, k.explain(err)
-	}
-	if !exists {
-		return nil, k.noGraph()
+		return nil, err
 	}
 	declared, err := store.Ontology(ctx, k.Graph())
 	if err != nil {

@@ -161,15 +161,7 @@ func newFound(question string, result *retrieve.Result) *Found {
 	for _, p := range result.Passages {
 		found.Passages = append(found.Passages, Passage{Place: place(p.Place), Text: p.Text, Score: p.Score, FoundBy: p.FoundBy})
 	}
-	var hints []string
-	for _, r := range found.Paths {
-		if r.Error != "" {
-			hints = append(hints, fmt.Sprintf("%s (%s): %s.", r.Path, r.Search, strings.TrimRight(r.Error, ".")))
-		}
-	}
-	if len(hints) > 0 {
-		hints = append([]string{"Not every search worked, so that something may be missing:"}, hints...)
-	}
+	hints := troubles(found.Paths)
 	switch {
 	case result.Empty:
 		hints = append(hints, "The graph is empty; `ingestd run --root DIR` fills it.")
@@ -181,6 +173,29 @@ func newFound(question string, result *retrieve.Result) *Found {
 	}
 	found.Hint = strings.Join(hints, " ")
 	return found
+}
+
+// troubles tells what searches could not do, what several of them share once.
+func troubles(reports []retrieve.Report) []string {
+	var order []string
+	searches := map[string][]string{}
+	for _, r := range reports {
+		if r.Error == "" {
+			continue
+		}
+		if searches[r.Error] == nil {
+			order = append(order, r.Error)
+		}
+		searches[r.Error] = append(searches[r.Error], fmt.Sprintf("%s (%s)", r.Path, r.Search))
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	hints := []string{"Not every search worked, so that something may be missing."}
+	for _, trouble := range order {
+		hints = append(hints, strings.Join(searches[trouble], ", ")+": "+strings.TrimRight(escapeLine(trouble), ".")+".")
+	}
+	return hints
 }
 
 func relations(from []retrieve.Relation) []Relation {

@@ -60,22 +60,9 @@ func (k *kit) statusTool() (*toolserver.Tool, error) {
 }
 
 func (k *kit) status(ctx context.Context, _ struct{}) (*Status, error) {
-	store, err := k.Reader(ctx)
+	store, meta, err := k.open(ctx)
 	if err != nil {
-		return nil, k.explain(err)
-	}
-	meta, err := store.Meta(ctx, k.Graph())
-	if err != nil {
-		return nil, k.explain(err)
-	}
-	if !meta.Exists {
-		exists, err := store.Exists(ctx, k.Graph())
-		if err != nil {
-			return nil, k.explain(err)
-		}
-		if !exists {
-			return nil, k.noGraph()
-		}
+		return nil, err
 	}
 	counts, at := meta.Counts, CountedStored
 	if !meta.Exists || counts.Documents == 0 && counts.Chunks == 0 && meta.FinalizePending {

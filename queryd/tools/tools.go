@@ -11,8 +11,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"graphmill/pipeline/falkor/reader"
+	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/models"
 	"graphmill/queryd/evidence"
+	"graphmill/queryd/retrieve"
 	"graphmill/toolserver"
 )
 
@@ -59,6 +61,26 @@ func New(backend Backend, options Options) ([]*toolserver.Tool, error) {
 		tools = append(tools, tool)
 	}
 	return tools, nil
+}
+
+// open returns the store and what the graph says of itself, once it is sure that
+// there is such a graph and that this program knows its layout.
+func (k *kit) open(ctx context.Context) (*reader.Reader, shape.Meta, error) {
+	store, err := k.Reader(ctx)
+	if err != nil {
+		return nil, shape.Meta{}, k.explain(err)
+	}
+	meta, err := store.Meta(ctx, k.Graph())
+	if err == nil && !meta.Exists {
+		var exists bool
+		if exists, err = store.Exists(ctx, k.Graph()); err == nil && !exists {
+			return nil, meta, k.noGraph()
+		}
+	}
+	if err == nil {
+		err = retrieve.CheckSchema(k.Graph(), meta)
+	}
+	return store, meta, k.explain(err)
 }
 
 // Guide is what a model is told of the tools that are served.
