@@ -28,13 +28,13 @@ type labelGroup struct {
 
 // sharedWords is how many words neighbouring windows share besides the longest
 // span on each side of the seam, to see it in context.
-const sharedWords = 16
+const sharedWords = 8
 
 // ask prepares the labels: their pieces, and how many fit a call beside the
-// text. At least half of a window is the text's.
+// text. At least half of a call is the text's.
 func (g *GLiNER) ask(labels []label) (*question, error) {
 	before, after := g.model.Tokenizer.Wrapper()
-	room := g.model.Entry.Window - len(before) - len(after)
+	room := g.model.Entry.Positions - len(before) - len(after)
 	q := &question{labels: labels}
 	longest, total := 0, 0
 	for i := range labels {
@@ -52,7 +52,7 @@ func (g *GLiNER) ask(labels []label) (*question, error) {
 		}
 	}
 	q.limits = limits{
-		pieces:  room - longestPrompt(q.groups),
+		pieces:  min(room-longestPrompt(q.groups), g.model.Entry.Window),
 		words:   g.model.Config.MaxLen,
 		overlap: 2*g.model.Config.MaxWidth + sharedWords,
 	}

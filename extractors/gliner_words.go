@@ -1,6 +1,7 @@
 package extractors
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,7 +18,7 @@ func glinerWords(text string) []graph.Range {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case isWordRune(r):
-			end := wordEnd(text, i+size)
+			end := glinerWordEnd(text, i+size)
 			words = append(words, graph.Range{Start: i, End: end})
 			i = end
 		case isPythonSpace(r):
@@ -30,8 +31,8 @@ func glinerWords(text string) []graph.Range {
 	return words
 }
 
-// wordEnd returns where the word ends that has its first character before at.
-func wordEnd(text string, at int) int {
+// glinerWordEnd returns where the word ends that has its first character before at.
+func glinerWordEnd(text string, at int) int {
 	for at < len(text) {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		if r == '-' {
@@ -61,4 +62,36 @@ func isWordRune(r rune) bool {
 // isPythonSpace is Python's \s: Unicode's white space and four separators.
 func isPythonSpace(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
+}
+
+// breaksBefore marks the words that begin something new: after an empty line,
+// or on a line of their own with the mark of a list, table, heading or quote.
+// No name reaches over such a place, though the model, which does not see lines,
+// reads on ("Owen K. Garriott (CAPCOM)\n- Don L. Lind").
+func breaksBefore(text string, words []modelWord) []bool {
+	breaks := make([]bool, len(words))
+	for i := 1; i < len(words); i++ {
+		gap := text[words[i-1].at.End:words[i].at.Start]
+		switch strings.Count(gap, "\n") {
+		case 0:
+		case 1:
+			breaks[i] = opensLine(text[words[i].at.Start:])
+		default:
+			breaks[i] = true
+		}
+	}
+	return breaks
+}
+
+// opensLine reports whether line begins with a mark such as "- " or "2. ".
+func opensLine(line string) bool {
+	rest := strings.TrimLeft(line, "0123456789")
+	if len(rest) < len(line) {
+		return strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")
+	}
+	mark, size := utf8.DecodeRuneInString(line)
+	if strings.ContainsRune("|#>", mark) {
+		return true
+	}
+	return strings.ContainsRune("-*+•–", mark) && (size == len(line) || line[size] == ' ' || line[size] == '\t')
 }

@@ -64,6 +64,11 @@ func NewONNXEmbedder(engine Engine, dir string, options EmbedderOptions) (Embedd
 		identity: look.identity(name),
 		parallel: positive(options.Parallel, runtime.GOMAXPROCS(0)),
 	}
+	if engine.Name() != DefaultEngine {
+		// Another engine's kernels round differently; with a dynamically quantised
+		// model that is a cosine of 0.99 between the two.
+		e.identity += "+" + engine.Name()
+	}
 	if e.tokenizer, err = LoadTokenizer(filepath.Join(dir, "tokenizer.json")); err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func FindLibrary(configured string, places Places) (string, error) {
 			_, err = os.Stat(path)
 		}
 		if err != nil {
-			return "", fmt.Errorf("find ONNX Runtime: models.library names %s: %w", configured, err)
+			return "", fmt.Errorf("find ONNX Runtime: models.runtime names %s: %w", configured, err)
 		}
 		return path, nil
 	}
@@ -52,7 +52,7 @@ func FindLibrary(configured string, places Places) (string, error) {
 		}
 		tried = append(tried, path)
 	}
-	return "", fmt.Errorf("find ONNX Runtime: no %s in %s; run `make deps`, or set models.library to the file (version %s), or models.runtime to hugot for embeddings without it",
+	return "", fmt.Errorf("find ONNX Runtime: no %s in %s; run `make deps`, or set models.runtime to the file (version %s), or models.engine to hugot for embeddings without it",
 		libraryName(), strings.Join(tried, ", "), RuntimeVersion)
 }
 

@@ -47,10 +47,15 @@ type GLiNERConfig struct {
 type GLiNEREntry struct {
 	// Threshold is the score below which a mention is dropped.
 	Threshold float64 `json:"threshold"`
-	// Certain is the score below which a mention is kept without its type.
-	Certain float64 `json:"certain"`
-	// Window is the largest number of word pieces in a call, labels included.
+	// UnknownThreshold is the score below which a mention is kept without its type.
+	UnknownThreshold float64 `json:"unknown_threshold"`
+	// Window is the largest number of the text's word pieces in a call; 0 takes
+	// what Positions leaves. Models trained on sentences find less in long
+	// windows than in short ones.
 	Window int `json:"window"`
+	// Positions is the largest number of word pieces in a call, labels and
+	// special tokens included.
+	Positions int `json:"positions"`
 	// Prompts are the words that work better than a type's own label.
 	Prompts map[string]string `json:"prompts"`
 }
@@ -59,11 +64,12 @@ type GLiNEREntry struct {
 // published GLiNER models, and the 512 positions that their encoders learned;
 // beyond them the reference engine's answers are noise.
 const (
-	defaultThreshold = 0.3
-	defaultCertain   = 0.5
-	maxWindow        = 512
-	defaultMaxTypes  = 25
-	defaultMaxLen    = 384
+	defaultThreshold        = 0.3
+	defaultUnknownThreshold = 0.5
+	maxPositions            = 512
+	minWindow               = 32
+	defaultMaxTypes         = 25
+	defaultMaxLen           = 384
 )
 
 // glinerInputs are the inputs of a span model exported to ONNX.
@@ -137,14 +143,18 @@ func (g *GLiNER) fillEntry() error {
 	if e.Threshold == 0 {
 		e.Threshold = defaultThreshold
 	}
-	if e.Certain == 0 {
-		e.Certain = max(defaultCertain, e.Threshold)
+	if e.UnknownThreshold == 0 {
+		e.UnknownThreshold = max(defaultUnknownThreshold, e.Threshold)
 	}
-	if e.Threshold < 0 || e.Certain > 1 || e.Threshold > e.Certain {
-		return fmt.Errorf("graphmill.json: threshold %g and certain %g must rise within 0 to 1", e.Threshold, e.Certain)
+	if e.Threshold < 0 || e.UnknownThreshold > 1 || e.Threshold > e.UnknownThreshold {
+		return fmt.Errorf("graphmill.json: threshold %g and unknown_threshold %g must rise within 0 to 1", e.Threshold, e.UnknownThreshold)
 	}
-	limit := min(maxWindow, positive(g.Config.Encoder.MaxPositions, maxWindow))
+	limit := min(maxPositions, positive(g.Config.Encoder.MaxPositions, maxPositions))
+	e.Positions = min(positive(e.Positions, limit), limit)
 	e.Window = min(positive(e.Window, limit), limit)
+	if e.Window < minWindow || e.Positions < 2*minWindow {
+		return fmt.Errorf("graphmill.json: window %d must be %d or more, and positions %d %d or more", e.Window, minWindow, e.Positions, 2*minWindow)
+	}
 	return nil
 }
 

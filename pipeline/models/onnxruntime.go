@@ -39,7 +39,7 @@ func NewONNXRuntime(library string) (Engine, error) {
 	return &onnxRuntime{}, nil
 }
 
-func (e *onnxRuntime) Name() string { return "onnxruntime" }
+func (e *onnxRuntime) Name() string { return DefaultEngine }
 
 // Close unloads the library. Its sessions must be closed before.
 func (e *onnxRuntime) Close() error {
@@ -110,7 +110,7 @@ func sessionSettings(options SessionOptions) (*ort.SessionOptions, error) {
 		settings.SetIntraOpNumThreads(threads),
 		settings.SetInterOpNumThreads(1),
 		settings.SetExecutionMode(ort.ExecutionModeSequential),
-		settings.SetCpuMemArena(options.Arena),
+		settings.SetCpuMemArena(!options.NoArena),
 		// A memory pattern plans one input shape; lengths differ call by call.
 		settings.SetMemPattern(false),
 		// A thread that waits must not burn the core that another call needs.
