@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,10 +19,11 @@ import (
 
 // app is what every verb shares.
 type app struct {
-	stdout, stderr io.Writer
-	cfg            *configs.Config
-	out            printer
-	log            *slog.Logger
+	stdout *output
+	stderr io.Writer
+	cfg    *configs.Config
+	out    printer
+	log    *slog.Logger
 }
 
 // commonKeys are the settings that every verb has flags for.
@@ -31,12 +33,12 @@ var commonKeys = []string{"data_dir", "graph", "tenant", "output", "quiet", "log
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(ctx, stderr)
 	defer stop()
-	a := &app{stdout: stdout, stderr: stderr}
+	a := &app{stdout: &output{Writer: stdout}, stderr: stderr}
 	root := a.command()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(a.stdout)
 	root.SetErr(stderr)
-	return finish(root.ExecuteContext(ctx), stderr)
+	return a.finish(args, root.ExecuteContext(ctx))
 }
 
 // interruptible ends ctx on the first Ctrl-C (or SIGTERM), so that a run stops
@@ -131,7 +133,7 @@ func (a *app) verb(cmd *cobra.Command, keys []string, work func(ctx context.Cont
 			ctx, cancel = withRunTime(ctx, cfg.Limits.RunTime)
 			defer cancel()
 		}
-		return work(ctx, args)
+		return settle(ctx, work(ctx, args))
 	}
 	return cmd
 }
@@ -149,9 +151,19 @@ func (a *app) configure(cfg *configs.Config) {
 	}
 }
 
+// notice is a sentence among JSON events.
+type notice struct {
+	Event string `json:"event"`
+	Text  string `json:"text"`
+}
+
 // say tells the operator, on stderr, what is being waited for.
 func (a *app) say(text string) {
-	if !a.cfg.Quiet {
+	switch {
+	case a.cfg.Quiet:
+	case a.cfg.Progress == configs.ProgressJSON:
+		_ = json.NewEncoder(a.stderr).Encode(notice{"notice", text}) // stderr that is gone must not stop a run
+	default:
 		fmt.Fprintln(a.stderr, text)
 	}
 }

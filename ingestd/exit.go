@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"graphmill/configs"
@@ -45,17 +46,69 @@ func usage(format string, args ...any) error {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
-// finish prints err once, at the edge, and returns the exit code.
-func finish(err error, stderr io.Writer) int {
+// errStopped is what a verb that was interrupted before it had a report says.
+var errStopped = errors.New("interrupted")
+
+// settle gives an error that only says that ctx ended the reason why it did.
+func settle(ctx context.Context, err error) error {
+	var told *exitError
+	if err == nil || ctx.Err() == nil || errors.As(err, &told) ||
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if errors.Is(context.Cause(ctx), pipeline.ErrRunTime) {
+		return &exitError{code: exitBudget, err: pipeline.ErrRunTime}
+	}
+	return errStopped
+}
+
+// failure is what a verb prints with --output json when it has no result.
+type failure struct {
+	Error    string `json:"error"`
+	ExitCode int    `json:"exit_code"`
+}
+
+// finish prints err once, at the edge, and returns the exit code. Whoever asked
+// for JSON gets an object on stdout whatever happens.
+func (a *app) finish(args []string, err error) int {
 	if err == nil {
 		return exitDone
 	}
 	code := exitCode(err)
 	var e *exitError
-	if !errors.As(err, &e) || e.err != nil {
-		fmt.Fprintln(stderr, "ingestd: "+strings.TrimSpace(err.Error()))
+	if errors.As(err, &e) && e.err == nil {
+		return code
+	}
+	text := strings.TrimSpace(err.Error())
+	fmt.Fprintln(a.stderr, "ingestd: "+text)
+	if !a.stdout.used && a.wantsJSON(args) {
+		_ = jsonPrinter{a.stdout}.value(failure{text, code}, nil) // a stdout that is gone cannot be told so
 	}
 	return code
+}
+
+// wantsJSON also knows when the configuration could not be loaded.
+func (a *app) wantsJSON(args []string) bool {
+	if a.cfg != nil {
+		return a.cfg.Output == configs.OutputJSON
+	}
+	for i, arg := range args {
+		if arg == "--output=json" || arg == "--output" && i+1 < len(args) && args[i+1] == configs.OutputJSON {
+			return true
+		}
+	}
+	return os.Getenv("GRAPHMILL_OUTPUT") == configs.OutputJSON
+}
+
+// output is stdout, which remembers whether anything was written.
+type output struct {
+	io.Writer
+	used bool
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.used = o.used || len(p) > 0
+	return o.Writer.Write(p)
 }
 
 func exitCode(err error) int {
@@ -67,9 +120,9 @@ func exitCode(err error) int {
 		return e.code
 	case errors.As(err, &config):
 		return exitUsage
-	case errors.As(err, &held):
+	case errors.As(err, &held), errors.Is(err, store.ErrLockLost):
 		return exitHeld
-	case errors.Is(err, pipeline.ErrInterrupted), errors.Is(err, context.Canceled):
+	case errors.Is(err, pipeline.ErrInterrupted), errors.Is(err, errStopped):
 		return exitInterrupted
 	default:
 		return exitFailed

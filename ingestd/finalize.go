@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,19 +31,19 @@ func (a *app) finalizeGraph(ctx context.Context, reembed bool) error {
 	}
 	started := time.Now()
 	report := pipeline.NewReport(a.cfg.GraphName())
-	report.Finalize, err = s.finalizeAlone(ctx, reembed)
+	err = s.finalizeAlone(ctx, report, reembed)
 	report.Totals.Seconds = time.Since(started).Seconds()
 	err = errors.Join(err, s.record("finalize", report, started, err), s.close())
-	if err != nil {
-		return err
+	if report.Finalize == nil {
+		return err // nothing was begun
 	}
-	return a.out.value(report, func(w io.Writer) { textPrinter{w, true}.finalize(report.Finalize) })
+	return a.conclude(report, err)
 }
 
-func (s *session) finalizeAlone(ctx context.Context, reembed bool) (*pipeline.FinalizeReport, error) {
+func (s *session) finalizeAlone(ctx context.Context, report *pipeline.Report, reembed bool) error {
 	w, err := newWired(s.cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer w.close()
 	ctx, cancel := s.untilLockLost(ctx)
@@ -53,9 +52,12 @@ func (s *session) finalizeAlone(ctx context.Context, reembed bool) (*pipeline.Fi
 	defer show.done()
 	// Asked for by name, finalize always looks: an index may be missing though
 	// nothing is pending.
-	report, err := s.finalize(ctx, w, true, reembed, show)
-	if err == nil && report == nil {
-		err = usage("graph %s holds nothing yet; `ingestd run --root DIR` fills it", s.cfg.GraphName())
+	report.Finalize, err = s.finalize(ctx, w, true, reembed, show)
+	if err == nil && report.Finalize == nil {
+		return usage("graph %s holds nothing yet; `ingestd run --root DIR` fills it", s.cfg.GraphName())
 	}
-	return report, s.explain(ctx, err)
+	if err != nil {
+		err = report.Interrupt(ctx, err)
+	}
+	return s.explain(ctx, err)
 }

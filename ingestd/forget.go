@@ -36,15 +36,14 @@ func (a *app) forget(ctx context.Context, patterns []string) error {
 	}
 	started := time.Now()
 	report, err := s.forget(ctx, patterns)
+	report.Totals.Seconds = time.Since(started).Seconds()
 	err = errors.Join(err, s.record("forget", report, started, err), s.close())
-	if printErr := a.out.report(report); printErr != nil {
-		return errors.Join(err, printErr)
-	}
-	return outcome(report, err)
+	return a.conclude(report, err)
 }
 
 func (s *session) forget(ctx context.Context, patterns []string) (*pipeline.Report, error) {
-	started := time.Now()
+	ctx, cancel := s.untilLockLost(ctx)
+	defer cancel()
 	report := pipeline.NewReport(s.cfg.GraphName())
 	stored, err := s.store.Documents(ctx)
 	if err != nil {
@@ -60,25 +59,40 @@ func (s *session) forget(ctx context.Context, patterns []string) (*pipeline.Repo
 			Path: pattern, Status: pipeline.Failed, Kind: "unmatched", Reason: "the graph holds no such document; `ingestd status` lists them",
 		})
 	}
-	if err := pipeline.Forget(ctx, s.store, ids); err != nil {
-		return report, err
-	}
-	for _, path := range matched {
+	removed, err := pipeline.Forget(ctx, s.store, ids)
+	for _, path := range matched[:removed] {
 		report.Add(pipeline.DocumentReport{Path: path, Status: pipeline.Forgotten, Plan: stored[path].Plan})
 	}
-	if len(matched) == 0 {
-		return report, nil
+	if err == nil && removed > 0 {
+		err = s.finalizeForgotten(ctx, report)
+	}
+	if err != nil {
+		err = report.Interrupt(ctx, err)
+	}
+	return report, s.explain(ctx, err)
+}
+
+// finalizeForgotten makes anew what was embedded of entities that lost a
+// document. Another embedder than the graph's does not undo a removal: it is
+// left to a finalize with the right one.
+func (s *session) finalizeForgotten(ctx context.Context, report *pipeline.Report) error {
+	meta, err := s.store.Meta(ctx)
+	if err != nil || meta.EmbeddingModel == "" {
+		return err // never finalized: nothing to make anew
 	}
 	show := newProgress(s.cfg.Progress, s.cfg.Quiet, s.stderr)
 	defer show.done()
 	w, err := newWired(s.cfg)
 	if err != nil {
-		return report, err
+		return err
 	}
 	defer w.close()
+	if err := s.checkEmbedder(w, meta, false); err != nil {
+		report.Warn("the documents are removed, but counts and some vectors are stale: run `ingestd finalize` with the embedder of the graph (" + err.Error() + ")")
+		return nil
+	}
 	report.Finalize, err = s.finalize(ctx, w, true, false, show)
-	report.Totals.Seconds = time.Since(started).Seconds()
-	return report, s.explain(ctx, err)
+	return err
 }
 
 // matchStored finds the stored documents that patterns name, sorted. A pattern

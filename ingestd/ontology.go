@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"graphmill/configs"
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/ontology"
 )
@@ -124,18 +126,26 @@ func (a *app) ontologyExport(ctx context.Context, args []string) error {
 		return err
 	}
 	marshal := ontology.MarshalYAML
-	if a.cfg.Output == "json" || len(args) == 1 && strings.HasSuffix(args[0], ".json") {
+	toFile := len(args) == 1 && args[0] != "-"
+	if toFile && strings.HasSuffix(args[0], ".json") || !toFile && a.cfg.Output == configs.OutputJSON {
 		marshal = ontology.MarshalJSON
 	}
 	data, err := marshal(found.ontology)
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 || args[0] == "-" {
+	if !toFile {
 		_, err = a.stdout.Write(data)
 		return err
 	}
-	return os.WriteFile(args[0], data, 0o644)
+	if err := os.WriteFile(args[0], data, 0o644); err != nil {
+		return fmt.Errorf("export ontology: %w", err)
+	}
+	result := struct {
+		Graph string `json:"graph"`
+		File  string `json:"file"`
+	}{a.cfg.GraphName(), args[0]}
+	return a.out.value(result, func(w io.Writer) { fmt.Fprintf(w, "the %s ontology is in %s\n", found.origin, args[0]) })
 }
 
 // ontologyFound is an ontology and where it came from.
@@ -154,10 +164,10 @@ func (a *app) currentOntology(ctx context.Context) (ontologyFound, error) {
 	if err = errors.Join(err, s.close()); err != nil {
 		return ontologyFound{}, err
 	}
-	if !isEmpty(&stored) {
+	builtin, err := ontology.Default()
+	if err == nil && !isEmpty(&stored) && ontology.Digest(&stored) != ontology.Digest(builtin) {
 		return ontologyFound{&stored, "graph"}, nil
 	}
-	builtin, err := ontology.Default()
 	return ontologyFound{builtin, "built-in"}, err
 }
 
@@ -168,6 +178,7 @@ type chosenOntology struct {
 	ontology *graph.Ontology
 	changes  []string
 	stored   bool // the graph has exactly this
+	replaces bool // what the graph has is taken away
 }
 
 // chooseOntology decides what a run extracts with: the configuration's file,
@@ -201,22 +212,29 @@ func (s *session) extendOntology(ctx context.Context, extra *graph.Ontology) (ch
 		return chosenOntology{}, err
 	}
 	base := &stored
-	if ontology.Digest(&stored) == ontology.Digest(builtin) {
+	replaces := ontology.Digest(&stored) == ontology.Digest(builtin)
+	if replaces {
 		base = &graph.Ontology{}
 	}
 	merged, changes, err := ontology.Merge(base, extra)
 	if err != nil {
 		return chosenOntology{}, usage("extend the ontology of graph %s: %v", s.cfg.GraphName(), err)
 	}
-	return chosenOntology{merged, changes, base == &stored && len(changes) == 0}, nil
+	if replaces && reflect.DeepEqual(merged.Canonical(), builtin.Canonical()) {
+		return chosenOntology{ontology: builtin, stored: true}, nil
+	}
+	return chosenOntology{ontology: merged, changes: changes, stored: len(changes) == 0, replaces: replaces}, nil
 }
 
 // saveOntology stores what was chosen, before anything is extracted with it.
 //
 // Dies before: the next run chooses the same. Dies after: it finds it stored.
 func (s *session) saveOntology(ctx context.Context, chosen chosenOntology) error {
-	if chosen.stored {
+	switch {
+	case chosen.stored:
 		return nil
+	case chosen.replaces:
+		return s.store.ReplaceOntology(ctx, *chosen.ontology)
 	}
 	return s.store.SaveOntology(ctx, *chosen.ontology)
 }

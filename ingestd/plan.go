@@ -27,10 +27,12 @@ func (a *app) planCommand() *cobra.Command {
 and why the file would be processed (new, content, plan, ontology, model, format, none). It writes nothing.`,
 		Args: cobra.NoArgs,
 	}
-	return a.verb(cmd, ingestKeys, a.plan)
+	var moved bool
+	cmd.Flags().BoolVar(&moved, "moved", false, "the root is the folder that the graph was built from, at a new place")
+	return a.verb(cmd, ingestKeys, func(ctx context.Context, _ []string) error { return a.plan(ctx, moved) })
 }
 
-func (a *app) plan(ctx context.Context, _ []string) error {
+func (a *app) plan(ctx context.Context, moved bool) error {
 	root, err := a.openRoot()
 	if err != nil {
 		return err
@@ -45,14 +47,27 @@ func (a *app) plan(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	report, err := s.plan(ctx, w, root)
+	report, err := s.plan(ctx, w, root, moved)
 	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
-	return a.out.value(report, func(w io.Writer) { printPlan(w, report, a.cfg.Quiet) })
+	if err := a.out.value(report, func(w io.Writer) { printPlan(w, report, a.cfg.Quiet) }); err != nil {
+		return err
+	}
+	if report.FailedCount() > 0 {
+		return &exitError{code: exitSomeFailed}
+	}
+	return nil
 }
 
-func (s *session) plan(ctx context.Context, w *wired, root *corpus.Root) (*pipeline.PlanReport, error) {
+func (s *session) plan(ctx context.Context, w *wired, root *corpus.Root, moved bool) (*pipeline.PlanReport, error) {
+	meta, err := s.store.Meta(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkSource(ctx, meta, root.Dir(), moved); err != nil {
+		return nil, err
+	}
 	chosen, err := s.chooseOntology(ctx)
 	if err != nil {
 		return nil, err

@@ -102,6 +102,14 @@ func (p textPrinter) totals(r *pipeline.Report) {
 }
 
 func (p textPrinter) finalize(f *pipeline.FinalizeReport) {
+	if !f.Done {
+		made := 0
+		for _, n := range f.Embedded {
+			made += n
+		}
+		fmt.Fprintf(p.w, "graph:   not finalized; %d vectors were made, `ingestd finalize` goes on\n", made)
+		return
+	}
 	c := f.Counts
 	fmt.Fprintf(p.w, "graph:   %d documents, %d chunks, %d entities, %d relations; finalized in %.1f s with %s\n",
 		c.Documents, c.Chunks, c.Entities, c.Relations, f.Seconds, f.Embedding)

@@ -56,7 +56,7 @@ func (a *app) ingest(ctx context.Context, o ingestOptions) error {
 		return err
 	}
 	defer root.Close()
-	s, err := a.openIngest(ctx, o, root.Dir())
+	s, err := a.openSession(ctx, o.verb)
 	if err != nil {
 		return err
 	}
@@ -68,14 +68,19 @@ func (a *app) ingest(ctx context.Context, o ingestOptions) error {
 	for _, d := range o.unmatched {
 		report.Add(d)
 	}
+	return a.conclude(report, err)
+}
+
+// conclude prints the report, also of a verb that err ended early, and gives
+// the exit code.
+func (a *app) conclude(report *pipeline.Report, err error) error {
+	report.Sort()
+	if err != nil {
+		report.Error = err.Error()
+	}
 	if printErr := a.out.report(report); printErr != nil {
 		return errors.Join(err, printErr)
 	}
-	return outcome(report, err)
-}
-
-// outcome is the exit code of a report that was printed.
-func outcome(report *pipeline.Report, err error) error {
 	switch {
 	case errors.Is(err, pipeline.ErrInterrupted) && report.Interrupted == "run_time":
 		return &exitError{code: exitBudget, err: pipeline.ErrRunTime}

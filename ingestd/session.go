@@ -94,46 +94,17 @@ func (a *app) openSession(ctx context.Context, verb string) (*session, error) {
 	return s, nil
 }
 
-// openIngest is openSession for a verb that reads the files root rootDir.
-func (a *app) openIngest(ctx context.Context, o ingestOptions, rootDir string) (*session, error) {
-	s, err := a.openSession(ctx, o.verb)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.claimSource(ctx, rootDir, o.moved); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
-}
-
-// claimSource refuses a second root without a name: its documents would
-// overwrite or outlive those of the first.
-func (s *session) claimSource(ctx context.Context, rootDir string, moved bool) error {
-	meta, err := s.store.Meta(ctx)
-	if err != nil {
-		return err
-	}
-	have, known := meta.Sources[s.cfg.Source]
-	switch {
-	case known && have == rootDir:
-		return nil
-	case known && !moved && s.cfg.Source == "":
-		return usage("graph %s was built from %s; if %s is another folder, give it a name with --source NAME or use another --graph; if it is the same one, moved, say --moved",
-			s.cfg.GraphName(), have, rootDir)
-	case known && !moved:
-		return usage("source %q of graph %s is %s; choose another --source NAME for %s, or say --moved if it is the same folder",
-			s.cfg.Source, s.cfg.GraphName(), have, rootDir)
-	}
-	return s.store.AddSource(ctx, s.cfg.Source, rootDir)
-}
-
 // close gives everything back, also after ctx ended.
 func (s *session) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var errs []error
 	if s.lock != nil {
-		errs = append(errs, s.lock.Release(ctx))
+		err := s.lock.Release(ctx)
+		// An engine that died has been told of; its lock is a dead process's soon.
+		if s.lease == nil || s.lease.Check() == nil {
+			errs = append(errs, err)
+		}
 	}
 	if s.client != nil {
 		errs = append(errs, s.client.Close())
@@ -158,28 +129,69 @@ func (s *session) ingest(ctx context.Context, root *corpus.Root, o ingestOptions
 		return nil, err
 	}
 	defer w.close()
-	chosen, err := s.chooseOntology(ctx)
+	options, err := s.begin(ctx, w, root, o, show)
 	if err != nil {
 		return nil, err
+	}
+	report, err := pipeline.Run(ctx, options)
+	if err == nil && !o.noFinalize {
+		if report.Finalize, err = s.finalize(ctx, w, report.Wrote(), o.reembed, show); err != nil {
+			err = report.Interrupt(ctx, err)
+		}
+	}
+	report.Totals.Seconds = time.Since(started).Seconds()
+	err = s.explain(ctx, err)
+	return report, errors.Join(err, s.record(o.verb, report, started, err))
+}
+
+// begin checks all that can be wrong before it writes the first thing: a run
+// that is refused must not have claimed a root or stored an ontology.
+func (s *session) begin(ctx context.Context, w *wired, root *corpus.Root, o ingestOptions, show pipeline.Observer) (pipeline.Options, error) {
+	none := pipeline.Options{}
+	meta, err := s.store.Meta(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := s.checkSource(ctx, meta, root.Dir(), o.moved); err != nil {
+		return none, err
+	}
+	if !o.noFinalize {
+		if err := s.checkEmbedder(w, meta, o.reembed); err != nil {
+			return none, err
+		}
+	}
+	chosen, err := s.chooseOntology(ctx)
+	if err != nil {
+		return none, err
 	}
 	options, err := s.pipelineOptions(chosen, w, root, show)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.saveOntology(ctx, chosen); err != nil {
-		return nil, err
+		return none, err
 	}
 	options.Force = o.force
 	if o.files != nil {
 		options.Select = func(path string) bool { return o.files[path] }
 	}
-	report, err := pipeline.Run(ctx, options)
-	if err == nil && !o.noFinalize {
-		report.Finalize, err = s.finalize(ctx, w, report.Wrote(), o.reembed, show)
+	if have, known := meta.Sources[s.cfg.Source]; !known || have != root.Dir() {
+		if err := s.store.AddSource(ctx, s.cfg.Source, root.Dir()); err != nil {
+			return none, err
+		}
 	}
-	report.Totals.Seconds = time.Since(started).Seconds()
-	err = s.explain(ctx, err)
-	return report, errors.Join(err, s.record(o.verb, report, started, err))
+	return options, s.saveOntology(ctx, chosen)
+}
+
+// checkEmbedder says before anything is extracted what finalize would refuse
+// after it: an embedder that is not there, or not the graph's.
+func (s *session) checkEmbedder(w *wired, meta store.Meta, reembed bool) error {
+	model, err := w.embedderModel()
+	if err != nil {
+		return err
+	}
+	if meta.EmbeddingModel == "" || meta.EmbeddingModel == model || reembed {
+		return nil
+	}
+	return usage("the vectors of graph %s are of model %s, embedder.kind and embedder.model_dir say %s; set them to the graph's, or make all vectors again with --reembed",
+		s.cfg.GraphName(), meta.EmbeddingModel, model)
 }
 
 // finalize does nothing when the graph is finalized and the embedder the same.
@@ -188,15 +200,15 @@ func (s *session) finalize(ctx context.Context, w *wired, wrote, reembed bool, s
 	if err != nil {
 		return nil, err
 	}
+	if !meta.Exists {
+		return nil, nil // nothing was ever written: there is nothing to search
+	}
 	model, err := w.embedderModel()
 	if err != nil {
 		return nil, err
 	}
 	if !wrote && !meta.FinalizePending && meta.EmbeddingModel == model {
 		return nil, nil
-	}
-	if !meta.Exists {
-		return nil, nil // nothing was ever written: there is nothing to search
 	}
 	embedder, err := w.embedder()
 	if err != nil {

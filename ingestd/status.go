@@ -58,6 +58,9 @@ func (s *session) status(ctx context.Context) (*statusResult, error) {
 		Dimension: meta.Dimension, FinalizePending: meta.FinalizePending, Counts: meta.Counts,
 		Documents: []pipeline.DocumentReport{},
 	}
+	if result.Sources == nil {
+		result.Sources = map[string]string{}
+	}
 	for path, d := range stored {
 		result.Documents = append(result.Documents, pipeline.DocumentReport{
 			Path: path, Status: pipeline.Status(d.Status), Plan: d.Plan, Chunks: d.Chunks, Entities: d.Entities, Relations: d.Relations,

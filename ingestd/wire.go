@@ -42,6 +42,9 @@ type wired struct {
 	embed     models.Embedder
 	extractor map[string]extractors.Extractor
 	glinerID  string
+	embedID   string
+	// found is the extractor over gliner: one model serves every combination.
+	found extractors.Extractor
 }
 
 // newWired reads what is cheap to read and could be wrong: the pattern rules.
@@ -136,6 +139,9 @@ func (w *wired) method(name string) (extractors.Extractor, error) {
 }
 
 func (w *wired) loadGLiNER() (extractors.Extractor, error) {
+	if w.found != nil {
+		return w.found, nil
+	}
 	if err := w.loadEngine(); err != nil {
 		return nil, err
 	}
@@ -148,9 +154,13 @@ func (w *wired) loadGLiNER() (extractors.Extractor, error) {
 		return nil, err
 	}
 	settings := w.cfg.Extractors.GLiNER
-	return extractors.NewGLiNER(w.gliner, extractors.GLiNEROptions{
+	found, err := extractors.NewGLiNER(w.gliner, extractors.GLiNEROptions{
 		Threshold: settings.Threshold, UnknownThreshold: settings.UnknownThreshold, Nested: settings.Nested,
 	})
+	if err == nil {
+		w.found = found
+	}
+	return found, err
 }
 
 func (w *wired) glinerDir() (string, error) {
@@ -219,11 +229,17 @@ func (w *wired) embedderModel() (string, error) {
 		}
 		return embedder.Model(), nil
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.embedID != "" {
+		return w.embedID, nil
+	}
 	dir, err := models.FindModel(orDefault(w.cfg.Embedder.ModelDir, defaultEmbedder), w.places())
 	if err != nil {
 		return "", err
 	}
-	return models.Identify(dir)
+	w.embedID, err = models.Identify(dir)
+	return w.embedID, err
 }
 
 // embedder opens the embedder of the configuration.

@@ -28,6 +28,8 @@ type FinalizeOptions struct {
 
 // FinalizeReport is what finalize did.
 type FinalizeReport struct {
+	// Done says that the graph is searchable; the counts are set only then.
+	Done      bool                     `json:"done"`
 	Embedded  map[store.VectorKind]int `json:"embedded"`           // vectors made
 	Unusable  int                      `json:"unusable,omitempty"` // texts without anything to embed
 	Merged    int                      `json:"merged"`             // entities merged across documents beyond equal ids
@@ -71,6 +73,7 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	}
 	var err error
 	report.Counts, err = o.Store.Finish(ctx)
+	report.Done = err == nil
 	report.Seconds = time.Since(started).Seconds()
 	return report, err
 }

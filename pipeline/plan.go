@@ -12,17 +12,17 @@ import (
 // PlannedDocument is what a run would do with one file.
 type PlannedDocument struct {
 	Path       string      `json:"path"`
-	Rule       string      `json:"rule"`           // what chose the strategies, and what the limits replaced
-	Plan       string      `json:"plan,omitempty"` // "structural 256 · gliner · exact"
-	Why        planner.Why `json:"why,omitempty"`
+	Rule       string      `json:"rule"` // what chose the strategies, and what the limits replaced
+	Plan       string      `json:"plan"` // "structural 256 · gliner · exact"
+	Why        planner.Why `json:"why"`  // "" for files that are not ingested
 	Chunks     int         `json:"chunks"`
 	Tokens     int         `json:"tokens"`
 	ModelCalls int         `json:"model_calls"`
 	Seconds    float64     `json:"seconds"` // of one core
 	Money      float64     `json:"money"`
-	// Status is set for files that would not be processed: skipped, failed.
+	// Status is set for files that are not ingested: skipped, failed.
 	Status Status `json:"status,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason"`
 }
 
 // PlanReport is what a run would do. Documents are sorted by path.
@@ -30,6 +30,17 @@ type PlanReport struct {
 	Graph     string            `json:"graph"`
 	Documents []PlannedDocument `json:"documents"`
 	Totals    PlanTotals        `json:"totals"`
+}
+
+// FailedCount is the number of files that cannot be processed.
+func (r *PlanReport) FailedCount() int {
+	failed := 0
+	for _, d := range r.Documents {
+		if d.Status == Failed {
+			failed++
+		}
+	}
+	return failed
 }
 
 // PlanTotals sums the files that would be processed.
@@ -51,6 +62,10 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	meta, err := o.Store.Meta(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var totals planner.Totals
 	for entry, err := range o.Root.List(ctx) {
 		if err != nil {
@@ -62,11 +77,16 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 			continue
 		}
 		path := storedPath(o.Source, entry.File.Path)
-		planned, err := planFile(ctx, o, entry.File, stored[path].Fingerprints)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
+		var planned planner.Planned
+		if err = o.takenBy(path, meta.Sources); err == nil {
+			planned, err = planFile(ctx, o, entry.File, stored[path].Fingerprints)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case isSetup(err):
+			return nil, err
+		case err != nil:
 			report.Documents = append(report.Documents, PlannedDocument{Path: path, Status: Failed, Reason: err.Error()})
 			continue
 		}
@@ -83,14 +103,13 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 }
 
 func planFile(ctx context.Context, o Options, file corpus.File, stored graph.Fingerprints) (planner.Planned, error) {
-	hash, err := o.Root.Hash(ctx, file)
-	if err != nil {
-		return planner.Planned{}, err
-	}
 	f := planner.File{Path: file.Path, Format: file.Format, Size: file.Size}
 	a := o.Planner.Assign(f)
 	current, err := fingerprints(o.Strategies, a, o.OntologyDigest)
-	current.Content = hash
+	if err != nil {
+		return planner.Planned{}, setup(err)
+	}
+	current.Content, err = o.Root.Hash(ctx, file)
 	return planner.Planned{Assignment: a, Estimate: o.Planner.Estimate(f, a), Why: planner.Compare(stored, current)}, err
 }
 

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
 	"sort"
 	"sync"
 	"time"
@@ -32,14 +34,14 @@ func Statuses() []Status {
 type DocumentReport struct {
 	Path      string  `json:"path"`
 	Status    Status  `json:"status"`
-	Plan      string  `json:"plan,omitempty"` // "structural 256 · gliner · exact"
+	Plan      string  `json:"plan"` // "structural 256 · gliner · exact"; "" if none was made
 	Chunks    int     `json:"chunks"`
 	Entities  int     `json:"entities"`
 	Relations int     `json:"relations"`
 	Seconds   float64 `json:"seconds"` // of work on this file, waiting excluded
 	// Reason says why the file was processed, skipped or refused, and what was
 	// noted on the way.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason"`
 	// Kind is a stable word for a failure: "encrypted", "too_large", "limit".
 	Kind string `json:"kind,omitempty"`
 }
@@ -70,6 +72,8 @@ type Report struct {
 	// it did not.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
+	// Error is what ended the run, when something did.
+	Error string `json:"error,omitempty"`
 }
 
 // maxMissing bounds the list of missing documents in a report.
@@ -90,6 +94,33 @@ func (r *Report) Add(d DocumentReport) {
 		r.Totals.Entities += d.Entities
 		r.Totals.Relations += d.Relations
 	}
+}
+
+// Sort puts the documents in the order of their paths.
+func (r *Report) Sort() {
+	sort.SliceStable(r.Documents, func(i, j int) bool { return r.Documents[i].Path < r.Documents[j].Path })
+}
+
+// Warn adds a sentence for the operator about something that is not as it
+// should be and did not stop the run.
+func (r *Report) Warn(text string) { r.Warnings = append(r.Warnings, text) }
+
+// Interrupt says what err is once ctx has ended: an interruption, noted in the
+// report, if ctx was cancelled or its time was over; the cause if ctx ended for
+// another reason; err itself if it has nothing to do with ctx.
+func (r *Report) Interrupt(ctx context.Context, err error) error {
+	if ctx.Err() == nil || err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, ErrRunTime):
+		r.Interrupted = "run_time"
+	case errors.Is(cause, context.Canceled), errors.Is(cause, context.DeadlineExceeded):
+		r.Interrupted = "interrupt"
+	default:
+		return cause
+	}
+	return ErrInterrupted
 }
 
 // FailedCount is the number of files that failed.
@@ -125,18 +156,10 @@ func (r *recorder) document(d DocumentReport, pruned graph.Pruned) {
 	r.observer.Observe(Event{Kind: DocumentDone, Document: &d})
 }
 
-func (r *recorder) warn(text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.report.Warnings = append(r.report.Warnings, text)
-}
-
 func (r *recorder) finish() *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	sort.Slice(r.report.Documents, func(i, j int) bool {
-		return r.report.Documents[i].Path < r.report.Documents[j].Path
-	})
+	r.report.Sort()
 	r.report.Totals.Seconds = time.Since(r.started).Seconds()
 	return r.report
 }

@@ -69,9 +69,10 @@ func (o Options) withDefaults() Options {
 type run struct {
 	Options
 	*recorder
-	stored map[string]store.StoredDocument
-	seen   map[string]bool // paths listed; only the listing stage writes it
-	pool   *semaphore.Weighted
+	stored  map[string]store.StoredDocument
+	sources map[string]string // the graph's files roots by name
+	seen    map[string]bool   // paths listed; only the listing stage writes it
+	pool    *semaphore.Weighted
 }
 
 // Run ingests the files of the root. It returns the report also when it ends
@@ -85,25 +86,24 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		seen: map[string]bool{}, pool: semaphore.NewWeighted(int64(o.Workers)),
 	}
 	var err error
-	if r.stored, err = o.Store.Documents(ctx); err != nil {
-		return r.finish(), err
+	if err = r.ask(ctx); err == nil {
+		err = r.stages(ctx)
 	}
-	err = r.stages(ctx)
 	if err == nil && o.Select == nil {
-		var meta store.Meta
-		if meta, err = o.Store.Meta(ctx); err == nil {
-			r.findMissing(meta.Sources)
-		}
+		r.findMissing()
 	}
 	report := r.finish()
-	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		report.Interrupted = "interrupt"
-		if errors.Is(context.Cause(ctx), ErrRunTime) {
-			report.Interrupted = "run_time"
-		}
-		return report, ErrInterrupted
+	return report, report.Interrupt(ctx, err)
+}
+
+// ask puts the questions that the store is asked before work.
+func (r *run) ask(ctx context.Context) (err error) {
+	if r.stored, err = r.Store.Documents(ctx); err != nil {
+		return err
 	}
-	return report, err
+	meta, err := r.Store.Meta(ctx)
+	r.sources = meta.Sources
+	return err
 }
 
 // stages joins the stages: list → load → extract → commit, each with a bounded
@@ -156,6 +156,10 @@ func (r *run) list(ctx context.Context, files chan<- corpus.File) error {
 			r.document(skipReport(path, entry.Skipped), graph.Pruned{})
 			continue
 		}
+		if err := r.takenBy(path, r.sources); err != nil {
+			r.document(DocumentReport{Path: path, Status: Failed, Kind: "source_name", Reason: err.Error()}, graph.Pruned{})
+			continue
+		}
 		select {
 		case files <- entry.File:
 		case <-ctx.Done():
@@ -164,6 +168,17 @@ func (r *run) list(ctx context.Context, files chan<- corpus.File) error {
 	}
 	r.observer.Observe(Event{Kind: ListingDone})
 	return nil
+}
+
+// takenBy refuses a path that a file of another root has or may get: a folder of
+// the first root that is called as a later root's name.
+func (o Options) takenBy(path string, sources map[string]string) error {
+	name := SourceOf(path, sources)
+	if name == o.Source {
+		return nil
+	}
+	return fmt.Errorf("its path is that of source %q (%s) in the graph; rename the folder %s under %s, or ingest it into another --graph",
+		name, sources[name], name, o.Root.Dir())
 }
 
 // storedPath is a file's path as the graph knows it.
@@ -177,10 +192,13 @@ func storedPath(source, path string) string {
 func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan<- *work) error {
 	for file := range files {
 		w := &work{file: file, path: storedPath(r.Source, file.Path)}
+		_, w.stored = r.stored[w.path]
 		err := r.load(ctx, w)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case isSetup(err):
+			return err
 		case err != nil:
 			r.fail(w, err)
 		case w.document == nil: // current
@@ -203,34 +221,36 @@ func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan
 func (r *run) load(ctx context.Context, w *work) error {
 	started := time.Now()
 	defer w.spent(started)
+	w.assignment = r.Planner.Assign(planner.File{Path: w.file.Path, Format: w.file.Format, Size: w.file.Size})
+	var err error
+	if w.current, err = fingerprints(r.Strategies, w.assignment, r.OntologyDigest); err != nil {
+		return setup(err)
+	}
 	if r.FileTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.FileTimeout,
-			fmt.Errorf("loading took longer than corpus.file_timeout (%s)", r.FileTimeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, r.FileTimeout, &timeoutError{r.FileTimeout})
 		defer cancel()
 	}
+	if err = r.readAndParse(ctx, w); err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (r *run) readAndParse(ctx context.Context, w *work) error {
 	data, hash, err := r.Root.Read(ctx, w.file)
 	if err != nil {
 		return err
 	}
-	w.assignment = r.Planner.Assign(planner.File{Path: w.file.Path, Format: w.file.Format, Size: w.file.Size})
-	if w.current, err = fingerprints(r.Strategies, w.assignment, r.OntologyDigest); err != nil {
-		return err
-	}
 	w.current.Content = hash
-	have, stored := r.stored[w.path]
-	w.stored = stored
 	w.why = planner.WhyNew
-	if stored {
-		w.why = planner.Compare(have.Fingerprints, w.current)
+	if w.stored {
+		w.why = planner.Compare(r.stored[w.path].Fingerprints, w.current)
 	}
 	if w.why == planner.WhyNone && !r.Force {
 		return nil
 	}
 	w.document, err = safely(func() (*corpus.Document, error) { return r.Loader.Parse(ctx, w.file, data) })
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	return err
 }
 
@@ -238,14 +258,16 @@ func (r *run) extractAll(ctx context.Context, loaded <-chan *work, done chan<- *
 	for w := range loaded {
 		_, err := safely(func() (struct{}, error) { return struct{}{}, r.extract(ctx, w) })
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			r.fail(w, err)
-		default:
+		case err == nil:
 			// The writer never gives up before this channel is closed, so a
 			// document that is complete is committed even when ctx ends now.
 			done <- w
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case isSetup(err):
+			return err
+		default:
+			r.fail(w, err)
 		}
 	}
 	return nil
@@ -269,10 +291,11 @@ func skipReport(path string, skipped *corpus.Skipped) DocumentReport {
 	return DocumentReport{Path: path, Status: Skipped, Reason: skipped.Reason}
 }
 
-// findMissing lists documents of this source whose files are gone.
-func (r *run) findMissing(sources map[string]string) {
+// findMissing lists documents of this source whose files are gone. A file that
+// globs or ignore files leave out today is not gone.
+func (r *run) findMissing() {
 	for path := range r.stored {
-		if r.seen[path] || sourceOf(path, sources) != r.Source {
+		if r.seen[path] || SourceOf(path, r.sources) != r.Source || r.Root.Exists(strings.TrimPrefix(path, storedPath(r.Source, ""))) {
 			continue
 		}
 		r.report.MissingCount++
@@ -282,8 +305,9 @@ func (r *run) findMissing(sources map[string]string) {
 	r.report.Missing = r.report.Missing[:min(maxMissing, len(r.report.Missing))]
 }
 
-// sourceOf is the name of the root that a stored path is under.
-func sourceOf(path string, sources map[string]string) string {
+// SourceOf is the name of the files root that a stored path is under; "" for
+// the graph's first.
+func SourceOf(path string, sources map[string]string) string {
 	if first, _, ok := strings.Cut(path, "/"); ok {
 		if _, named := sources[first]; named {
 			return first

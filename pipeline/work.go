@@ -87,7 +87,7 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	defer w.spent(started)
 	chunker, err := r.Strategies.Chunker(w.assignment)
 	if err != nil {
-		return err
+		return setup(err)
 	}
 	chunks, err := chunker.Chunk(w.document)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	}
 	resolver, err := r.Strategies.Resolver(w.assignment)
 	if err != nil {
-		return err
+		return setup(err)
 	}
 	resolution, err := resolver.Resolve(ctx, assemble.Mentions(extractions))
 	if err != nil {
@@ -122,6 +122,10 @@ func (r *run) extract(ctx context.Context, w *work) error {
 		return err
 	}
 	w.rows.Document.Status = string(w.status())
+	// What the store would refuse concerns this file and must not end the run.
+	if err := w.change().Validate(); err != nil {
+		return err
+	}
 	w.notes = append(w.notes, w.document.Notes...)
 	w.document = nil // the rows hold all that is needed of it
 	return nil
@@ -133,7 +137,7 @@ func (r *run) extractChunks(ctx context.Context, w *work, chunks []chunkers.Chun
 	}
 	extractor, err := r.Strategies.Extractor(w.assignment)
 	if err != nil {
-		return nil, err
+		return nil, setup(err)
 	}
 	out := make([]graph.Extraction, len(chunks))
 	group, batch := errgroup.WithContext(ctx)
@@ -162,6 +166,28 @@ func (r *run) extractChunks(ctx context.Context, w *work, chunks []chunkers.Chun
 	}
 	return out, ctx.Err()
 }
+
+// setupError is a strategy that cannot be made: a model that is missing, a
+// setting out of range. It concerns every file alike, so it ends the run.
+type setupError struct{ error }
+
+func (e *setupError) Unwrap() error { return e.error }
+
+func setup(err error) error { return &setupError{err} }
+
+func isSetup(err error) bool {
+	var e *setupError
+	return errors.As(err, &e)
+}
+
+// timeoutError is a file that took too long to load.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("loading took longer than %s; raise corpus.file_timeout", e.limit)
+}
+
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // safely turns a panic of a strategy into that file's error: one bad file never
 // stops a run.

@@ -36,7 +36,7 @@ func (r *run) write(ctx context.Context, done <-chan *work) error {
 			if !ok {
 				return flush()
 			}
-			size := rowCount(w)
+			size := w.change().Rows()
 			if len(batch) > 0 && (rows+size > r.MaxRows || len(batch) >= r.MaxDocuments) {
 				if err := flush(); err != nil {
 					return drain(done, err)
@@ -60,15 +60,14 @@ func drain(done <-chan *work, err error) error {
 	return err
 }
 
-func rowCount(w *work) int {
-	g := &w.rows
-	return 1 + len(g.Sections) + len(g.Chunks) + len(g.Entities) + len(g.Mentions) + len(g.Relations)
+func (w *work) change() store.Change {
+	return store.Change{Graph: w.rows, Plan: w.assignment.String(), Replace: w.stored}
 }
 
 func (r *run) commit(ctx context.Context, batch []*work) error {
 	changes := make([]store.Change, len(batch))
 	for i, w := range batch {
-		changes[i] = store.Change{Graph: w.rows, Plan: w.assignment.String(), Replace: w.stored}
+		changes[i] = w.change()
 	}
 	// Dies before: nothing of the batch is in the graph. Dies after: all of it
 	// is, fingerprints included, and the next run says unchanged.

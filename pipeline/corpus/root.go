@@ -77,6 +77,13 @@ func (r *Root) Dir() string { return r.dir }
 // Close lets go of the folder.
 func (r *Root) Close() error { return r.root.Close() }
 
+// Exists reports whether a file stands at path, whatever its kind and also when
+// globs or ignore files leave it out.
+func (r *Root) Exists(path string) bool {
+	info, err := r.root.Lstat(path)
+	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
+}
+
 func realFolder(dir string) (string, error) {
 	if dir == "" {
 		return "", errors.New("open files root: no folder given; name the folder that holds the documents")

@@ -276,6 +276,27 @@ func TestFinishCountsAndMarks(t *testing.T) {
 	}
 }
 
+func TestReplacedOntologyLeavesNothingOfTheFormer(t *testing.T) {
+	client := connect(t, enginetest.Start(t))
+	s := locked(t, client, "g")
+	former := graph.Ontology{
+		Entities:  []graph.EntityType{{Label: "City", Properties: []graph.Property{{Name: "size", Type: graph.IntegerProperty}}}, {Label: "Person"}},
+		Relations: []graph.RelationType{{Label: "LIVES_IN", Patterns: []graph.Pattern{{"Person", "City"}}, Cues: []string{"lives in"}}},
+	}
+	next := graph.Ontology{Entities: []graph.EntityType{{Label: "City"}}}
+	if err := s.SaveOntology(t.Context(), former); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.ReplaceOntology(t.Context(), next); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.LoadOntology(t.Context()); err != nil || !reflect.DeepEqual(got, next) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	}
+}
+
 func TestOntologyComesBackAndOnlyGrows(t *testing.T) {
 	client := connect(t, enginetest.Start(t))
 	s := locked(t, client, "g")

@@ -23,6 +23,17 @@ func (s *Store) LoadOntology(ctx context.Context) (graph.Ontology, error) {
 //
 // Dies anywhere: the ontology is as before or as after.
 func (s *Store) SaveOntology(ctx context.Context, ontology graph.Ontology) error {
+	return s.saveOntology(ctx, ontology, false)
+}
+
+// ReplaceOntology stores the ontology in place of the stored one.
+//
+// Dies anywhere: the ontology is as before or as after.
+func (s *Store) ReplaceOntology(ctx context.Context, ontology graph.Ontology) error {
+	return s.saveOntology(ctx, ontology, true)
+}
+
+func (s *Store) saveOntology(ctx context.Context, ontology graph.Ontology, replace bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	entities, entityProperties := entityRows(ontology)
@@ -32,6 +43,9 @@ func (s *Store) SaveOntology(ctx context.Context, ontology graph.Ontology) error
 		if rows > 0 {
 			statements = append(statements, statement)
 		}
+	}
+	if replace {
+		add(1, cypher.New(`MATCH (n) WHERE n:Entity OR n:Relation OR n:Property DETACH DELETE n`, nil))
 	}
 	add(len(entities), cypher.New(`UNWIND $rows AS row MERGE (n:Entity {label: row.label}) SET n += row.p`, over("rows", entities)))
 	add(len(entityProperties), cypher.New(`UNWIND $rows AS row MATCH (n:Entity {label: row.label})
