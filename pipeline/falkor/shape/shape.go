@@ -2,6 +2,33 @@
 // property names, and what the graph says of itself (its meta node, its indexes,
 // its ontology). It reads through a function handed in and never writes; both
 // stores stand on it.
+//
+// # The layout
+//
+//	(:Document {id, path, folder, title, date, format, size_bytes, pages, metadata (JSON object), status, plan,
+//	            chunk_count, entity_count, relation_count, content_hash, plan_hash, ontology_hash, model_hash, format_hash})
+//	  -[:PART_OF {index}]-> (:Chunk)      -[:HAS_SECTION]-> (:__Section__)
+//	(:Chunk {id, text, index, token_count, start_char, end_char, first_page, last_page, first_line, last_line,
+//	         context_header, content_key, search_text, embedding, embedding_pending})  -[:NEXT_CHUNK]-> (:Chunk)
+//	(:__Section__ {id, title, depth, order, start_char, end_char})  -[:PARENT]-> (:__Section__)  -[:COVERS]-> (:Chunk)
+//	(:__Entity__:<Type> {id, name, name_key, type, aliases, description, telling, mention_count, score,
+//	                     source_chunk_ids, search_text, embedding, embedding_pending})
+//	  -[:MENTIONED_IN {spans (JSON [{start, end}]), names, count, score, method, description, telling}]-> (:Chunk)
+//	  -[:RELATES {rel_type, fact, description, src_name, tgt_name, score, source_chunk_ids, evidence, evidence_scores,
+//	              evidence_methods, evidence_src_names, evidence_tgt_names, spans (JSON {chunk: [{start, end}]}),
+//	              embedding, embedding_pending}]-> (:__Entity__)
+//	(:__Meta__ {id: 'default', schema, fence, sources, embedding_model, embedding_dimension, finalize, counts (JSON)})
+//	(:__Run__ {id, verb, started, ended, status, totals (JSON), message})
+//	(:__GraphRAGConfig__ {id: 'default', embedding_model, embedding_dimension, sdk_version, updated_at})
+//
+// Of a RELATES edge, entry i of evidence, evidence_scores and evidence_methods
+// belongs to entry i of source_chunk_ids; a chunk stands there once for each
+// sentence, and the nth span that spans has for a chunk belongs to its nth
+// entry. The name lists are there only when documents name an end differently.
+// All positions are code points of the document's decoded text. Properties
+// without a value are left out. embedding_pending is 1 while a vector is missing
+// or stale. search_text holds words for the full-text index that the text itself
+// does not give it, see package fulltext.
 package shape
 
 import (
