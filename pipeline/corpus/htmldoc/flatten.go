@@ -15,6 +15,9 @@ const (
 	// open again: those left open are repeated in every paragraph that follows,
 	// so that a small file could grow to any size.
 	maxRepeated = 1_000_000
+	// maxRoots bounds the html and body elements: the parser compares each one's
+	// attributes with those of all before.
+	maxRoots = 100
 	// flatDepth is how deep what flatten keeps may nest. Each level may hold a
 	// few elements that it need not count.
 	flatDepth = 60
@@ -24,7 +27,7 @@ const (
 // are, or "".
 func tooTangled(source string) string {
 	open := openElements{counts: make(map[string]int)}
-	formats, repeated := 0, 0
+	formats, repeated, roots := 0, 0, 0
 	tokens := html.NewTokenizer(strings.NewReader(source))
 	for {
 		switch tokens.Next() {
@@ -33,6 +36,9 @@ func tooTangled(source string) string {
 		case html.StartTagToken:
 			name, _ := tokens.TagName()
 			a := atom.Lookup(name)
+			if a == atom.Html || a == atom.Body {
+				roots++
+			}
 			if formatting(a) {
 				formats++
 			} else if block(a) || a == atom.Li {
@@ -50,6 +56,9 @@ func tooTangled(source string) string {
 		}
 		if len(open.names) > maxDepth {
 			return fmt.Sprintf("its elements nest deeper than %d", maxDepth)
+		}
+		if roots > maxRoots {
+			return "it begins again and again"
 		}
 		if repeated > maxRepeated {
 			return "it leaves formatting elements open"
@@ -105,6 +114,7 @@ func flatten(source string) string {
 		name := string(nameBytes)
 		a := atom.Lookup(nameBytes)
 		switch {
+		case a == atom.Html || a == atom.Body:
 		case voidOrImplied(a) || rawTextElement(a):
 			b.WriteString(raw)
 		case !block(a) && a != atom.Ul && a != atom.Ol && a != atom.Dl:
