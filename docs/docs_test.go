@@ -1,0 +1,173 @@
+// Package docs holds the documentation; its tests hold that to the code.
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"graphmill/configs"
+	"graphmill/pipeline"
+	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/engine"
+	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/graph"
+	"graphmill/queryd/tools"
+)
+
+// sections of json.md and the type that each lists. A type with a section of
+// its own is not listed again where another holds it.
+var sections = map[string]reflect.Type{
+	"Report":                   reflect.TypeFor[pipeline.Report](),
+	"Document":                 reflect.TypeFor[pipeline.DocumentReport](),
+	"Pruned":                   reflect.TypeFor[graph.Pruned](),
+	"Finalize":                 reflect.TypeFor[pipeline.FinalizeReport](),
+	"Counts":                   reflect.TypeFor[shape.Counts](),
+	"Plan":                     reflect.TypeFor[pipeline.PlanReport](),
+	"Preview":                  reflect.TypeFor[corpus.PreviewPage](),
+	"Types":                    reflect.TypeFor[graph.Ontology](),
+	"Setting":                  reflect.TypeFor[configs.Setting](),
+	"Engine":                   reflect.TypeFor[engine.Report](),
+	"Events":                   reflect.TypeFor[pipeline.Event](),
+	"queryd call status":       reflect.TypeFor[tools.Status](),
+	"queryd call get_ontology": reflect.TypeFor[tools.Ontology](),
+	"queryd call retrieve":     reflect.TypeFor[tools.Found](),
+	"Relation":                 reflect.TypeFor[tools.Relation](),
+	"Span":                     reflect.TypeFor[graph.Span](),
+	"Extent":                   reflect.TypeFor[tools.Extent](),
+}
+
+// ownKeys are in a section besides those of its type.
+var ownKeys = map[string][]string{"Engine": {"stopped"}, "Events": {"text"}}
+
+func TestEveryKeyOfAResultIsDocumentedAndNoOther(t *testing.T) {
+	documented := readTables(t, "json.md")
+	for section, kind := range sections {
+		want := slices.Concat(keysOf(kind, "", kind), ownKeys[section])
+		for _, key := range want {
+			if !slices.Contains(documented[section], key) {
+				t.Errorf("json.md, section %s: key `%s` of %s is missing", section, key, kind)
+			}
+		}
+		for _, key := range documented[section] {
+			if !slices.Contains(want, key) {
+				t.Errorf("json.md, section %s: %s has no key `%s`", section, kind, key)
+			}
+		}
+	}
+}
+
+// What the programs print and no package exports: a key must stand in any table.
+func TestEveryKeyThatAProgramPrintsIsDocumented(t *testing.T) {
+	var documented []string
+	for _, keys := range readTables(t, "json.md") {
+		documented = append(documented, keys...)
+	}
+	for _, folder := range []string{"../ingestd", "../queryd"} {
+		for _, key := range tagsIn(t, folder) {
+			if !slices.Contains(documented, key) {
+				t.Errorf("json.md: key `%s` of %s is missing", key, strings.TrimPrefix(folder, "../"))
+			}
+		}
+	}
+}
+
+// keysOf lists the paths of a type's JSON keys: "documents[].path".
+func keysOf(kind reflect.Type, prefix string, owner reflect.Type) []string {
+	switch kind.Kind() {
+	case reflect.Pointer:
+		return keysOf(kind.Elem(), prefix, owner)
+	case reflect.Slice:
+		return keysOf(kind.Elem(), prefix+"[]", owner)
+	case reflect.Map:
+		return keysOf(kind.Elem(), prefix+".*", owner)
+	case reflect.Struct:
+	default:
+		return []string{prefix}
+	}
+	if kind != owner && hasSection(kind) || kind.PkgPath() == "time" {
+		return []string{prefix}
+	}
+	var keys []string
+	for i := range kind.NumField() {
+		field := kind.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous && name == "":
+			keys = append(keys, keysOf(field.Type, prefix, owner)...)
+		case !field.IsExported() || name == "-":
+		default:
+			keys = append(keys, keysOf(field.Type, strings.TrimPrefix(prefix+"."+name, "."), owner)...)
+		}
+	}
+	return keys
+}
+
+func hasSection(kind reflect.Type) bool {
+	for _, have := range sections {
+		if have == kind {
+			return true
+		}
+	}
+	return false
+}
+
+var keyRow = regexp.MustCompile("^\\| `([^`]+)` \\|")
+
+// readTables gives the first column of each section's table.
+func readTables(t *testing.T, file string) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string][]string{}
+	section := ""
+	for line := range strings.Lines(string(text)) {
+		if title, ok := strings.CutPrefix(line, "## "); ok {
+			section = strings.TrimSpace(title)
+		}
+		if key := keyRow.FindStringSubmatch(line); key != nil {
+			tables[section] = append(tables[section], key[1])
+		}
+	}
+	return tables
+}
+
+// tagsIn lists the names in json tags of a folder's code.
+func tagsIn(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("read %s: %v, %d files", folder, err, len(files))
+	}
+	var names []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			if field, ok := node.(*ast.Field); ok && field.Tag != nil {
+				tag, _ := strconv.Unquote(field.Tag.Value)
+				key, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+				if key != "" && key != "-" {
+					names = append(names, key)
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
