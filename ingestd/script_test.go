@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
-// ingestd runs as a process of its own in the scripts: the test binary is the
-// command.
+// ingestd runs as a process of its own in the tests: the test binary is the
+// command, under that name on the PATH.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"ingestd": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) },
@@ -23,10 +23,6 @@ func TestMain(m *testing.M) {
 // Each script has a data directory, and so an engine, of its own; the last verb
 // of each stops it.
 func TestScripts(t *testing.T) {
-	deps, err := filepath.Abs("../.deps")
-	if err != nil {
-		t.Fatal(err)
-	}
 	modelsDir, err := filepath.Abs("../models")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +33,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GRAPHMILL_DATA_DIR", filepath.Join(env.WorkDir, "data"))
-			env.Setenv("GRAPHMILL_DEPS_DIR", deps)
+			env.Setenv("GRAPHMILL_DEPS_DIR", depsDir(t))
 			env.Setenv("MODELS", modelsDir)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			return nil
