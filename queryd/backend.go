@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"graphmill/configs"
 	"graphmill/pipeline/engine"
@@ -23,6 +24,9 @@ type backend struct {
 	ctx      context.Context // of the program
 	store    lazy[*connection]
 	embedder lazy[*embedding]
+	// patience is how long a call waits for the store to be opened; 0 is without
+	// end. Loading a large graph takes minutes, for which an agent should not hang.
+	patience time.Duration
 
 	mu       sync.Mutex
 	warnings []string
@@ -50,11 +54,23 @@ func (b *backend) Graph() string { return b.cfg.GraphName() }
 
 // Reader implements tools.Backend.
 func (b *backend) Reader(ctx context.Context) (*reader.Reader, error) {
-	c, err := b.store.get(ctx, b.ctx)
-	if err != nil {
-		return nil, b.explain(err)
+	waiting := ctx
+	if b.patience > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, b.patience)
+		defer cancel()
 	}
-	return c.reader, nil
+	c, err := b.store.get(waiting, b.ctx)
+	switch {
+	case err == nil:
+		return c.reader, nil
+	case waiting.Err() != nil && ctx.Err() == nil:
+		return nil, &toolserver.Error{
+			Kind: toolserver.Unreachable, Message: "The graph store is not ready yet: the local engine is starting or loading its data",
+			Hint: "Call again in a while", Err: err,
+		}
+	}
+	return nil, b.explain(err)
 }
 
 // Embedder implements tools.Backend.
@@ -176,6 +192,9 @@ func writingCommands(ctx context.Context, client *conn.Client, graph string) ([]
 
 // explain turns what the engine says into what a caller is told.
 func (b *backend) explain(err error) error {
+	if b.ctx.Err() != nil {
+		return b.ctx.Err() // interrupted: nothing is wrong
+	}
 	var trouble *engine.Error
 	if !errors.As(err, &trouble) {
 		return err

@@ -25,11 +25,14 @@ func TestMain(m *testing.M) {
 // One engine with the graphs of [seeded] serves all of these.
 func TestOnTheRealEngine(t *testing.T) {
 	f := seeded(t)
-	t.Run("scripts", func(t *testing.T) { testScripts(t, f) })
 	t.Run("mcp", func(t *testing.T) { testConversation(t, f) })
 	t.Run("ends", func(t *testing.T) { testEnds(t, f) })
-	t.Run("login", func(t *testing.T) { testLogins(t, f) })
 	t.Run("search", func(t *testing.T) { testSearch(t, f) })
+	if testing.Short() {
+		return // half a hundred processes, which the race detector slows down tenfold
+	}
+	t.Run("scripts", func(t *testing.T) { testScripts(t, f) })
+	t.Run("login", func(t *testing.T) { testLogins(t, f) })
 }
 
 func testScripts(t *testing.T, f *enginetest.Fixture) {

@@ -12,6 +12,7 @@ import (
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
 	"graphmill/pipeline/falkor/reader"
+	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/models"
 	"graphmill/queryd/retrieve"
 )
@@ -55,14 +56,28 @@ func testSearch(t *testing.T, f *enginetest.Fixture) {
 	t.Run("words", func(t *testing.T) { testWords(t, f) })
 	t.Run("names", func(t *testing.T) { testNames(t, f) })
 	t.Run("failures", func(t *testing.T) { testFailures(t, f) })
-	t.Run("nearest first", func(t *testing.T) {
-		s, _ := searcher(t, f, "knowledge_graph")
-		text := notes[0].passages[2]
-		result := search(t, s, notes[0].title+" › Part\n"+text, retrieve.Passages)
-		if len(result.Passages) == 0 || result.Passages[0].Text != text {
-			t.Errorf("a passage's own words do not find it first: %+v", result.Passages)
-		}
-	})
+	t.Run("while it is written", func(t *testing.T) { testWhileWriting(t, f) })
+	t.Run("nearest first", func(t *testing.T) { testNearest(t, f) })
+}
+
+// testNearest asks with the very words that were embedded: a score is a distance,
+// and the smallest is the best.
+func testNearest(t *testing.T, f *enginetest.Fixture) {
+	s, store := searcher(t, f, "knowledge_graph")
+	store.refuse = "fulltext"
+	n := notes[0]
+	result := search(t, s, n.title+" › Part\n"+n.passages[2], retrieve.Passages)
+	if len(result.Passages) < 2 || result.Passages[0].Text != n.passages[2] {
+		t.Errorf("passages: %+v", result.Passages)
+	}
+	result = search(t, s, "(Ada Lovelace, WORKED_WITH, Charles Babbage): "+n.passages[1], retrieve.Facts)
+	if len(result.Facts) < 2 || result.Facts[0].Type != "WORKED_WITH" {
+		t.Errorf("facts: %+v", result.Facts)
+	}
+	result = search(t, s, "Difference Engine\n"+n.passages[2], retrieve.FuzzyNames)
+	if len(result.Entities) < 2 || result.Entities[0].Name != "Difference Engine" {
+		t.Errorf("entities: %v", namesOf(result))
+	}
 }
 
 func testPlans(t *testing.T, f *enginetest.Fixture) {
@@ -180,4 +195,51 @@ func testFailures(t *testing.T, f *enginetest.Fixture) {
 	if slices.Contains(graphs, "never_written") {
 		t.Error("asking for a graph made it")
 	}
+}
+
+// testWhileWriting replaces a document again and again: a reader sees one version
+// of it or the other.
+func testWhileWriting(t *testing.T, f *enginetest.Fixture) {
+	version := func(name string) note {
+		n := note{path: "bees.txt", title: "Bees", format: "text", entities: [][2]string{{"Queen Bee", "Person"}, {"Drone", "Person"}},
+			relations: [][3]string{{"Queen Bee", "LEADS", "Drone"}}}
+		for i := range 6 {
+			n.passages = append(n.passages, strings.Repeat("Queen Bee leads Drone. ", i+1)+name)
+		}
+		return n
+	}
+	embedder, err := models.NewHashEmbedder(384)
+	must(t, err)
+	write(t, writerConnection(t, f), "bees", func(s *store.Store) {
+		commit(t, s, version("honey"))
+		finalize(t, s, embedder, embedder.Model())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			reading, _ := searcher(t, f, "bees")
+			for range 30 {
+				result, err := reading.Search(t.Context(), retrieve.Request{Question: "Queen Bee honey wax", TopK: 20})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var seen []string
+				for _, p := range result.Passages {
+					seen = append(seen, p.Text[strings.LastIndex(p.Text, " ")+1:])
+				}
+				slices.Sort(seen)
+				if len(slices.Compact(seen)) > 1 {
+					t.Errorf("one reply holds two versions: %v", seen)
+				}
+			}
+		}()
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+				commit(t, s, version([]string{"wax", "honey"}[i%2]))
+			}
+		}
+	})
 }

@@ -40,6 +40,7 @@ func (a *app) serve(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	b := a.newBackend(ctx)
+	b.patience = a.cfg.Queryd.QueryTimeout
 	set, err := a.newSet(b)
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func (a *app) serve(ctx context.Context, _ []string) (err error) {
 	// The first call need not wait for the engine to start. Its error is told by
 	// the call that meets it.
 	go func() {
-		if _, err := b.Reader(ctx); err != nil && ctx.Err() == nil {
+		if _, err := b.store.get(ctx, ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("the graph store is not there yet", "error", toolserver.Mask(err.Error(), a.secrets()))
 		}
 	}()

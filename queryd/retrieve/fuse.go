@@ -89,59 +89,64 @@ func (s *search) fuseRelations(path Path, most int, without map[string]bool) []R
 func (s *search) result(ctx context.Context) (*Result, error) {
 	result := &Result{Entities: s.entities, Trace: s.reports(), Pending: s.meta.FinalizePending}
 	result.Facts = s.fuseRelations(Facts, s.TopK, nil)
-	stated := map[string]bool{}
+	among := map[string]bool{}
 	for _, f := range result.Facts {
-		stated[f.key()] = true
+		among[f.key()] = true
 	}
-	result.Relations = s.fuseRelations(Links, s.maxRelations(), stated)
+	result.Relations = s.fuseRelations(Links, s.maxRelations(), among)
 
 	chunks := fuse(s.tasks, func(t *task) []string { return t.chunks }, func(id string) string { return id })
 	chunks = chunks[:min(len(chunks), s.TopK)]
-	passages, err := s.read(ctx, chunks, [][]Relation{result.Facts, result.Relations})
+	err := s.read(ctx, result, chunks)
 	if err != nil {
 		return nil, err
 	}
-	result.Passages = passages
-	if len(passages) == 0 && len(result.Entities) == 0 && len(result.Facts) == 0 {
+	if len(result.Passages) == 0 && len(result.Entities) == 0 && len(result.Facts) == 0 {
 		result.Empty, err = s.empty(ctx)
 	}
 	return result, err
 }
 
-// read fetches the passages' texts, and where the relations' evidence stands. A
-// chunk that was deleted meanwhile, or whose document is not whole, is left out.
-func (s *search) read(ctx context.Context, chunks []fused[string], lists [][]Relation) ([]Passage, error) {
+// read fetches the passages' texts and where the relations' evidence stands, in
+// one statement, so that all of it is of one state of the graph. A chunk that was
+// deleted since it was found, or whose document is not whole, is left out, and so
+// is a relation that nothing states any more.
+func (s *search) read(ctx context.Context, result *Result, chunks []fused[string]) error {
 	wanted := map[string]bool{} // → whether its text is wanted
 	for _, c := range chunks {
 		wanted[c.key] = true
 	}
-	for _, relations := range lists {
-		for _, r := range relations {
-			for _, q := range r.evidence {
-				wanted[q.chunk] = wanted[q.chunk]
-			}
+	for _, r := range slices.Concat(result.Facts, result.Relations) {
+		for _, q := range r.evidence {
+			wanted[q.chunk] = wanted[q.chunk]
 		}
 	}
 	if len(wanted) == 0 {
-		return nil, nil
+		return nil
 	}
 	found, err := s.readChunks(ctx, wanted)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, relations := range lists {
-		for i := range relations {
-			relations[i].Evidence = quotes(relations[i].evidence, found)
-		}
-	}
-	var passages []Passage
+	result.Facts, result.Relations = stated(result.Facts, found), stated(result.Relations, found)
 	for _, c := range chunks {
 		if p, ok := found[c.key]; ok {
 			p.Score, p.FoundBy = c.score, c.foundBy
-			passages = append(passages, p)
+			result.Passages = append(result.Passages, p)
 		}
 	}
-	return passages, nil
+	return nil
+}
+
+// stated puts the relations' evidence in its places.
+func stated(relations []Relation, found map[string]Passage) []Relation {
+	kept := relations[:0]
+	for _, r := range relations {
+		if r.Evidence = quotes(r.evidence, found); len(r.Evidence) > 0 {
+			kept = append(kept, r)
+		}
+	}
+	return kept
 }
 
 func (s *search) readChunks(ctx context.Context, wanted map[string]bool) (map[string]Passage, error) {

@@ -3,6 +3,7 @@ package retrieve
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"graphmill/pipeline/graph"
 )
@@ -12,14 +13,15 @@ const (
 	maxNameWords = 6
 	// maxKeys bounds the look-ups for one question; each takes microseconds.
 	maxKeys = 600
+	// maxTrailing is how many signs are taken off a group's end, one by one.
+	maxTrailing = 4
 	// maxUnspaced is how many characters a name in a script without spaces may have.
 	maxUnspaced = 8
 )
 
 // nameKeys are the normalised forms of every group of neighbouring words that may
-// be a name, the longest groups first. A word at the edge of a group is taken
-// with the signs around it and without: "C++", "Inc." and "Babbage?" are all
-// found.
+// be a name, in the question's order. A group is taken with the signs around it
+// and without: "C++", "Inc.," and "Babbage?" are all found.
 func nameKeys(question string) []string {
 	words := strings.Fields(question)
 	var keys []string
@@ -30,12 +32,23 @@ func nameKeys(question string) []string {
 			keys = append(keys, key)
 		}
 	}
-	for n := min(maxNameWords, len(words)); n > 0; n-- {
-		for i := 0; i+n <= len(words); i++ {
+	for i := range words {
+		for n := 1; n <= maxNameWords && i+n <= len(words); n++ {
 			name := strings.Join(words[i:i+n], " ")
 			add(name)
-			add(strings.TrimRight(name, ".,;:!?…。、！？"))
-			add(strings.TrimFunc(name, isSign))
+			add(strings.TrimLeftFunc(name, isSign))
+			for range maxTrailing {
+				r, size := utf8.DecodeLastRuneInString(name)
+				if !isSign(r) {
+					break
+				}
+				name = name[:len(name)-size]
+				add(name)
+				add(strings.TrimLeftFunc(name, isSign))
+			}
+		}
+		if len(keys) == maxKeys {
+			break
 		}
 	}
 	for _, word := range words {

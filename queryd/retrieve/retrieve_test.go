@@ -1,0 +1,79 @@
+package retrieve
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEveryGroupOfWordsIsLookedUp(t *testing.T) {
+	for question, want := range map[string][]string{
+		"Who knows Ada Lovelace?":      {"ada lovelace", "ada", "lovelace", "who knows ada lovelace"},
+		"Is C++ older than .NET?":      {"c++", ".net"},
+		"Was it Acme Inc., or Acme's?": {"acme inc.", "acme inc", "acme"},
+		"東京タワーはどこ？":                    {"東京タワー", "東京"},
+		"NEW  YORK":                    {"new york"},
+	} {
+		keys := nameKeys(question)
+		for _, key := range want {
+			if !slices.Contains(keys, key) {
+				t.Errorf("%s: no %q in %q", question, key, keys)
+			}
+		}
+	}
+	if keys := nameKeys(" ? ! … "); len(keys) != 0 {
+		t.Errorf("signs give %q", keys)
+	}
+	if keys := nameKeys(strings.Repeat("a b c d e f g ", 2000)); len(keys) > maxKeys {
+		t.Errorf("%d keys", len(keys))
+	}
+	var words []string
+	for i := range 1000 {
+		words = append(words, fmt.Sprint("w", i))
+	}
+	keys := nameKeys(strings.Join(words, " "))
+	if len(keys) > maxKeys || !slices.Contains(keys, "w0") || !slices.Contains(keys, "w40 w41") {
+		t.Errorf("of a long question are looked up %d keys, single words among them: %v", len(keys), slices.Contains(keys, "w0"))
+	}
+}
+
+func TestFusionPrefersWhatSeveralListsFind(t *testing.T) {
+	tasks := []*task{
+		{path: Passages, search: "vector", chunks: []string{"a", "b", "c"}},
+		{path: Passages, search: "full text", chunks: []string{"d", "c"}},
+		{path: Passages, search: "mentions", chunks: []string{"c", "e"}},
+	}
+	order := func() string {
+		var keys []string
+		for _, f := range fuse(tasks, func(t *task) []string { return t.chunks }, func(s string) string { return s }) {
+			keys = append(keys, f.key)
+		}
+		return strings.Join(keys, "")
+	}
+	want := order()
+	if want != "cadbe" {
+		t.Errorf("order %s", want)
+	}
+	for range 20 {
+		rand.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+		if got := order(); got != want {
+			t.Errorf("order of lists changes the result: %s, %s", got, want)
+		}
+	}
+}
+
+func TestAHubDoesNotCrowdTheOthersOut(t *testing.T) {
+	around := map[string][]Relation{}
+	for i := range 50 {
+		around["hub"] = append(around["hub"], Relation{SourceID: "hub", Type: "T", TargetID: fmt.Sprint(i)})
+	}
+	shared := Relation{SourceID: "small", Type: "T", TargetID: "hub"}
+	around["small"] = []Relation{{SourceID: "small", Type: "T", TargetID: "x"}, shared}
+	around["hub"] = append(around["hub"], shared)
+	got := inTurn([]string{"hub", "small"}, around, 10)
+	if len(got) != 10 || got[0].key() != shared.key() || !slices.ContainsFunc(got, func(r Relation) bool { return r.TargetID == "x" }) {
+		t.Errorf("%+v", got)
+	}
+}
