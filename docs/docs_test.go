@@ -15,11 +15,13 @@ import (
 	"testing"
 
 	"graphmill/configs"
+	"graphmill/extractors"
 	"graphmill/pipeline"
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/ontology"
 	"graphmill/queryd/tools"
 )
 
@@ -170,4 +172,51 @@ func tagsIn(t *testing.T, folder string) []string {
 		})
 	}
 	return names
+}
+
+// Examples are fenced as yaml and begin with the name of the file they stand
+// for. They must be what the programs accept.
+func TestExampleFilesAreAccepted(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, page := range append(pages, "../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range yamlBlock.FindAllSubmatch(text, -1) {
+			count++
+			if err := accept(t, string(block[1]), block[2]); err != nil {
+				t.Errorf("%s: example %d: %v", page, count, err)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("there is no example")
+	}
+}
+
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(# [a-z.]+\n)(.*?)```")
+
+func accept(t *testing.T, name string, text []byte) error {
+	if strings.Contains(name, "ontology") {
+		_, err := ontology.Parse(strings.TrimSpace(name), text)
+		return err
+	}
+	path := filepath.Join(t.TempDir(), "graphmill.yaml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return err
+	}
+	config, err := configs.Load(configs.Source{File: path, Set: map[string]any{"data_dir": t.TempDir()}})
+	if err != nil {
+		return err
+	}
+	rules, err := extractors.ParsePatternConfig(config.Extractors.PatternYAML)
+	if err == nil {
+		_, err = extractors.NewPattern(rules)
+	}
+	return err
 }
