@@ -115,6 +115,8 @@ func TestTangledTextIsReadPlain(t *testing.T) {
 		"unfinished titles": strings.Repeat("[a](<)", 60_000),
 		"definitions":       strings.Repeat("[a]: b\n", 100_000),
 		"footnotes":         footnotes.String(),
+		"emphasis":          strings.Repeat("*a **b", 40_000),
+		"many paragraphs":   strings.Repeat(strings.Repeat("**a*b ", 4000)+"\n\n", 20),
 		"wide tables":       strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" + strings.Repeat("|a|\n", 5000),
 		"quotes":            strings.Repeat(">", 100_000) + "a",
 		"list items":        strings.Repeat("- ", 100_000) + "a",
@@ -137,6 +139,7 @@ func TestOrdinaryTextIsNotTangled(t *testing.T) {
 		"a long numbered list": strings.Repeat("1. [name](http://example.com/a/b/c) - what it is\n", 20_000),
 		"a large table":        "| a | b | c |\n|---|---|---|\n" + strings.Repeat("| [x](y) | b | c |\n", 20_000),
 		"definitions":          strings.Repeat("[a]: http://example.com\n", 2000),
+		"names":                strings.Repeat("some_name_here = OTHER_NAME\n", 20_000),
 		"nested lists":         "- a\n  - b\n    - c\n      - d\n        - e\n",
 		"deeply indented code": "```\n" + strings.Repeat(" ", 400) + "x - y\n```\n",
 	} {
@@ -149,8 +152,8 @@ func TestOrdinaryTextIsNotTangled(t *testing.T) {
 func TestLargeInputs(t *testing.T) {
 	for name, source := range map[string]string{
 		"prose": strings.Repeat("Some *words* and a [link](http://x) with `code`.\n\n", 5000), "one line": strings.Repeat("word ", 100_000),
-		"brackets": strings.Repeat("[", 100_000), "stars": strings.Repeat("*a **b", 20_000), "backquotes": strings.Repeat("`a``b", 20_000),
-		"angles": strings.Repeat("<a ", 30_000), "references": strings.Repeat("&amp", 50_000), "HTML": strings.Repeat("<div>\n\n", 10_000),
+		"brackets": strings.Repeat("[", 50_000), "stars": strings.Repeat("*a **b", 5000), "backquotes": strings.Repeat("`a``b", 20_000),
+		"angles": strings.Repeat("<a ", 10_000), "references": strings.Repeat("&amp", 50_000), "HTML": strings.Repeat("<div>\n\n", 4000),
 	} {
 		t.Run(name, func(t *testing.T) { parseText(t, source) })
 	}

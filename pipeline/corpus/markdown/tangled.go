@@ -11,6 +11,9 @@ const (
 	// maxLinkWork bounds the size of a paragraph times the links in it: each
 	// unfinished link is looked for up to the paragraph's end. 10⁹ took 3 s.
 	maxLinkWork = 1_000_000_000
+	// maxEmphasisWork bounds the square of the number of marks of emphasis in a
+	// paragraph; 20,000 marks took 1 s.
+	maxEmphasisWork = 400_000_000
 	// definitionShare is how much less a reference definition costs than a link.
 	definitionShare = 16
 	// maxFootnotes bounds footnote definitions, each of which is looked for in a
@@ -22,9 +25,10 @@ const (
 )
 
 // tooTangled says why a text cannot be parsed as Markdown in fair time, or "".
+// Work is summed over the paragraphs.
 func tooTangled(body string) string {
 	var p paragraph
-	footnotes := 0
+	footnotes, linkWork, emphasisWork, cells := 0, 0, 0, 0
 	for body != "" {
 		line, rest, _ := strings.Cut(body, "\n")
 		body = rest
@@ -35,13 +39,21 @@ func tooTangled(body string) string {
 		if strings.HasPrefix(content, "[^") {
 			footnotes++
 		}
+		if p.endsBefore(line, content) {
+			linkWork += p.linkWork()
+			emphasisWork += p.marks * p.marks
+			cells += p.emptyCells()
+			p = paragraph{}
+		}
 		p.add(line, content)
 		switch {
 		case footnotes > maxFootnotes:
 			return "it has too many footnotes"
-		case p.links*p.size+p.definitions*p.size/definitionShare > maxLinkWork:
+		case linkWork+p.linkWork() > maxLinkWork:
 			return "it has a paragraph with too many links"
-		case p.columns*p.rows-p.size > maxEmptyCells:
+		case emphasisWork+p.marks*p.marks > maxEmphasisWork:
+			return "it has a paragraph with too much emphasis"
+		case cells+p.emptyCells() > maxEmptyCells:
 			return "it has a table with too many columns"
 		}
 	}
@@ -50,29 +62,64 @@ func tooTangled(body string) string {
 
 // paragraph measures lines that the parser may take for one paragraph or table.
 type paragraph struct {
-	size, links, definitions int
-	columns, rows            int
-	numbered                 bool
+	size, links, definitions, marks int
+	columns, rows                   int
+	numbered                        bool
+}
+
+func (p *paragraph) linkWork() int {
+	return p.links*p.size + p.definitions*p.size/definitionShare
+}
+
+// emptyCells is at least the number of cells that the rows do not have in the
+// source.
+func (p *paragraph) emptyCells() int { return max(0, p.columns*p.rows-p.size) }
+
+// endsBefore reports whether a line cannot belong to the paragraph.
+func (p *paragraph) endsBefore(line, content string) bool {
+	return content == "" || startsBlock(line) || p.numbered && startsNumber(content)
+}
+
+func startsNumber(content string) bool {
+	return content != "" && content[0] >= '0' && content[0] <= '9'
 }
 
 func (p *paragraph) add(line, content string) {
-	numbered := content != "" && content[0] >= '0' && content[0] <= '9'
-	switch {
-	case content == "", startsBlock(line), p.numbered && numbered:
-		*p = paragraph{numbered: numbered}
-	case p.size == 0:
-		p.numbered = numbered
+	if p.size == 0 {
+		p.numbered = startsNumber(content)
 	}
 	if p.columns == 0 && delimiterRow(content) {
 		p.columns = strings.Count(content, "|") + 1
 	} else if p.columns > 0 {
 		// Rows of a table are parsed each by itself.
 		p.rows++
-		p.links = 0
+		p.links, p.marks = 0, 0
 	}
 	p.size += len(line)
 	p.links += strings.Count(line, "](")
 	p.definitions += strings.Count(line, "]:")
+	p.marks += emphasisMarks(line)
+}
+
+// emphasisMarks counts runs of characters that may begin or end emphasis.
+func emphasisMarks(line string) int {
+	marks := 0
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		if c != '*' && c != '_' && c != '~' || i > 0 && line[i-1] == c {
+			continue
+		}
+		// An underscore between letters is none.
+		if c == '_' && i > 0 && i+1 < len(line) && letter(line[i-1]) && letter(line[i+1]) {
+			continue
+		}
+		marks++
+	}
+	return marks
+}
+
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
 }
 
 // startsBlock reports whether a line always begins a new block.
