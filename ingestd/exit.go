@@ -122,6 +122,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &held), errors.Is(err, store.ErrLockLost):
 		return exitHeld
+	case errors.Is(err, pipeline.ErrRunTime):
+		return exitBudget
 	case errors.Is(err, pipeline.ErrInterrupted), errors.Is(err, errStopped):
 		return exitInterrupted
 	default:

@@ -195,7 +195,9 @@ var moments = []struct {
 	name string
 	wait func(p *progressing, random *rand.Rand)
 }{
-	{"soon", func(_ *progressing, random *rand.Rand) { time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond) }},
+	{"soon", func(_ *progressing, random *rand.Rand) {
+		time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
+	}},
 	{"while committing", func(p *progressing, random *rand.Rand) {
 		p.until(1+random.IntN(5), func(e pipeline.Event) bool { return e.Kind == pipeline.Committed })
 		time.Sleep(time.Duration(random.IntN(8000)) * time.Microsecond)
@@ -204,7 +206,9 @@ var moments = []struct {
 		p.until(1+random.IntN(8), func(e pipeline.Event) bool { return e.Kind == pipeline.FinalizeStep })
 		time.Sleep(time.Duration(random.IntN(20_000)) * time.Microsecond)
 	}},
-	{"any time", func(_ *progressing, random *rand.Rand) { time.Sleep(time.Duration(random.IntN(900)) * time.Millisecond) }},
+	{"any time", func(_ *progressing, random *rand.Rand) {
+		time.Sleep(time.Duration(random.IntN(900)) * time.Millisecond)
+	}},
 }
 
 var victims = []string{"ingestd", "engine", "both"}
@@ -289,4 +293,3 @@ func soakTime(t *testing.T) time.Duration {
 	}
 	return long
 }
-

@@ -82,8 +82,6 @@ func (a *app) conclude(report *pipeline.Report, err error) error {
 		return errors.Join(err, printErr)
 	}
 	switch {
-	case errors.Is(err, pipeline.ErrInterrupted) && report.Interrupted == "run_time":
-		return &exitError{code: exitBudget, err: pipeline.ErrRunTime}
 	case err != nil:
 		return err
 	case report.FailedCount() > 0:

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sort"
 	"sync"
 	"time"
@@ -115,6 +116,7 @@ func (r *Report) Interrupt(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrRunTime):
 		r.Interrupted = "run_time"
+		return fmt.Errorf("%w: %w", ErrRunTime, ErrInterrupted)
 	case errors.Is(cause, context.Canceled), errors.Is(cause, context.DeadlineExceeded):
 		r.Interrupted = "interrupt"
 	default:

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"graphmill/pipeline"
+	"graphmill/pipeline/engine"
+	"graphmill/pipeline/engine/enginetest"
+)
+
+// large makes documents that take a run some seconds.
+func (w *world) large(n int) {
+	w.t.Helper()
+	w.fill(n, 1)
+	w.configure(fastConfig + "commit: {max_rows: 10, max_documents: 1}\n")
+}
+
+func committed(e pipeline.Event) bool { return e.Kind == pipeline.Committed }
+
+func TestSecondRunOnOneGraphNamesTheHolder(t *testing.T) {
+	w := newWorld(t)
+	w.large(40)
+	first := w.startRun()
+	if !first.until(1, committed) {
+		t.Fatalf("the first run committed nothing: %s", first.stderr)
+	}
+	for _, verb := range [][]string{{"run", "--root", w.corpus}, {"forget", "d001.txt"}, {"finalize"}, {"reextract", "--root", w.corpus}} {
+		e := w.run(append(verb, "--output", "json")...)
+		if e.code != exitHeld {
+			t.Fatalf("%v: want exit %d, got %v", verb, exitHeld, e)
+		}
+		contains(t, e.stderr, "`ingestd run`", fmt.Sprintf("pid %d", first.command.Process.Pid), "--wait")
+		var told failure
+		if err := json.Unmarshal([]byte(e.stdout), &told); err != nil || told.ExitCode != exitHeld || told.Error == "" {
+			t.Errorf("%v prints %q: %v", verb, e.stdout, err)
+		}
+	}
+	// Looking is not kept out.
+	w.must("status")
+	// One that waits gets its turn.
+	report := w.ingest(0, "--wait", "1m")
+	if got := statuses(report); got != "40 unchanged" {
+		t.Errorf("the run that waited: %s", got)
+	}
+	if code := first.wait(t); code != 0 {
+		t.Errorf("the first run ended with %d: %s", code, first.stderr)
+	}
+}
+
+func TestRunsOnTwoGraphsShareTheEngine(t *testing.T) {
+	w := newWorld(t)
+	w.fill(20, 1)
+	var both sync.WaitGroup
+	got := make([]ended, 2)
+	for i := range got {
+		both.Go(func() { got[i] = w.run("run", "--root", w.corpus, "--graph", fmt.Sprint("g", i)) })
+	}
+	both.Wait()
+	for _, e := range got {
+		if e.code != 0 || !strings.Contains(e.stdout, "20 ingested") {
+			t.Errorf("got %v", e)
+		}
+	}
+	if w.digest("--graph", "g0") != w.digest("--graph", "g1") {
+		t.Error("the two graphs differ")
+	}
+	stopped(t, w)
+}
+
+// stopped wants the engine to have been stopped by its last user.
+func stopped(t *testing.T, w *world) {
+	t.Helper()
+	report, err := engine.Status(engine.Options{DataDir: w.data})
+	if err != nil || report.Running {
+		t.Errorf("the engine was left running: %+v, %v", report, err)
+	}
+}
+
+func TestLockOfAKilledRunIsTakenOver(t *testing.T) {
+	w := newWorld(t)
+	w.large(40)
+	first := w.startRun()
+	if !first.until(2, committed) {
+		t.Fatalf("the first run committed nothing: %s", first.stderr)
+	}
+	first.command.Process.Signal(syscall.SIGKILL)
+	first.wait(t)
+	report := w.ingest(0)
+	if n := report.Totals.Status[pipeline.Unchanged]; n < 2 || n == 40 {
+		t.Errorf("after a killed run %s", statuses(report))
+	}
+	stopped(t, w)
+}
+
+func TestInterruptEndsAtADocumentBoundary(t *testing.T) {
+	w := newWorld(t)
+	w.large(40)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		run := w.startRun("--jobs", "2")
+		if !run.until(3, committed) {
+			t.Fatalf("the run committed nothing: %s", run.stderr)
+		}
+		// To the whole group, as a terminal does; the engine must not mind.
+		syscall.Kill(-run.command.Process.Pid, signal)
+		if code := run.wait(t); code != exitInterrupted {
+			t.Fatalf("after %v: exit %d: %s", signal, code, run.stderr)
+		}
+		contains(t, run.stderr.String(), "stopping at a document boundary", "run again")
+		stopped(t, w)
+	}
+	report := w.ingest(0)
+	if n := report.Totals.Status[pipeline.Unchanged]; n < 6 || n == 40 {
+		t.Errorf("after two interrupted runs %s", statuses(report))
+	}
+	calm := newWorld(t)
+	calm.fill(40, 1)
+	calm.ingest(0)
+	if w.digest() != calm.digest() {
+		t.Error("an interrupted and resumed graph is another one")
+	}
+}
+
+func TestInterruptedRunReportsWhatItDid(t *testing.T) {
+	w := newWorld(t)
+	w.large(40)
+	e := w.interrupted("run", "--root", w.corpus, "--output", "json")
+	report := new(pipeline.Report)
+	if err := json.Unmarshal([]byte(e.stdout), report); err != nil {
+		t.Fatalf("%v in %v", err, e)
+	}
+	if e.code != exitInterrupted || report.Interrupted != "interrupt" || report.Error == "" || report.Finalize != nil {
+		t.Errorf("got %v", e)
+	}
+	stored := w.report(0, "status")
+	ingested := 0
+	for _, d := range report.Documents {
+		if d.Status == pipeline.Ingested {
+			ingested++
+		}
+	}
+	if ingested == 0 || ingested != len(stored.Documents) {
+		t.Errorf("%d reported as ingested, %d in the graph", ingested, len(stored.Documents))
+	}
+}
+
+// interrupted runs a verb and interrupts it when the graph holds something.
+func (w *world) interrupted(args ...string) ended {
+	w.t.Helper()
+	var stdout bytes.Buffer
+	command := w.command(append(args, "--progress", "json")...)
+	command.Stdout = &stdout
+	pipe, err := command.StderrPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	block, told := make([]byte, 4096), false
+	for {
+		n, err := pipe.Read(block)
+		stderr.Write(block[:n])
+		if !told && bytes.Contains(stderr.Bytes(), []byte(`"event":"committed"`)) {
+			told = true
+			command.Process.Signal(syscall.SIGINT)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return ended{exitOf(w.t, command.Wait()), stdout.String(), stderr.String()}
+}
+
+// A run that cannot come to a boundary, here because its engine is stopped,
+// ends on the second Ctrl-C all the same.
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.large(60)
+	run := w.startRun()
+	if !run.until(2, committed) {
+		t.Fatalf("the run committed nothing: %s", run.stderr)
+	}
+	server, err := engine.Status(engine.Options{DataDir: w.data})
+	if err != nil || !server.Running {
+		t.Fatalf("no engine runs: %v", err)
+	}
+	syscall.Kill(server.PID, syscall.SIGSTOP)
+	defer syscall.Kill(server.PID, syscall.SIGCONT)
+	run.command.Process.Signal(syscall.SIGINT)
+	for !strings.Contains(run.stderr.String(), "once more") {
+		if _, open := <-run.events; !open {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond)
+	run.command.Process.Signal(syscall.SIGINT)
+	if code := run.wait(t); code != exitInterrupted {
+		t.Errorf("exit %d: %s", code, run.stderr)
+	}
+	syscall.Kill(server.PID, syscall.SIGCONT)
+	if report := w.ingest(0); report.Totals.Status[pipeline.Unchanged] == 0 {
+		t.Errorf("nothing was kept: %s", statuses(report))
+	}
+}
+
+func TestRunTimeIsABudget(t *testing.T) {
+	w := worldIn(t, enginetest.Start(t).DataDir)
+	w.large(300)
+	report := w.ingest(exitBudget, "--run-time", "400ms")
+	if report.Interrupted != "run_time" || !strings.Contains(report.Error, "limits.run_time") {
+		t.Errorf("got %q, %q", report.Interrupted, report.Error)
+	}
+	// Also before anything has begun, and in verbs without a report.
+	w.env = append(w.env, "GRAPHMILL_LIMITS_RUN_TIME=1ms")
+	for _, verb := range [][]string{{"run", "--root", w.corpus}, {"digest"}, {"finalize"}, {"forget", "d001.txt"}} {
+		if e := w.run(verb...); e.code != exitBudget || !strings.Contains(e.stderr, "limits.run_time") {
+			t.Errorf("%v: want exit %d, got %v", verb, exitBudget, e)
+		}
+	}
+}
+
+func TestRunTimeAlsoBoundsWaitingForTheEngine(t *testing.T) {
+	w := newWorld(t)
+	e := w.run("run", "--root", w.corpus, "--run-time", "1ms", "--output", "json")
+	if e.code != exitBudget || !strings.Contains(e.stdout, `"exit_code": 4`) {
+		t.Errorf("got %v", e)
+	}
+	stopped(t, w)
+}
