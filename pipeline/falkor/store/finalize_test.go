@@ -101,6 +101,31 @@ func TestFinalizeEmbedsWhatChangedAndNoMore(t *testing.T) {
 	}
 }
 
+func TestRewordedThingsAreEmbeddedAgain(t *testing.T) {
+	client := connect(t, enginetest.Start(t))
+	s := locked(t, client, "g")
+	commit(t, s, corpus...)
+	finalize(t, s, hashModel)
+	// A better sentence for two entities and for the two relations between them.
+	commit(t, s, document("z.txt", "Ada Lovelace knows Mary Somerville"))
+	want := map[store.VectorKind]int{store.ChunkVector: 1, store.EntityVector: 2, store.RelationVector: 2}
+	if made := finalize(t, s, hashModel); !reflect.DeepEqual(made, want) {
+		t.Errorf("after a better sentence: embedded %v, want %v", made, want)
+	}
+	nearest := ask(t, client, "g", cypher.New(`CALL db.idx.vector.queryRelationships('RELATES', 'embedding', 1, vecf32($v)) YIELD relationship, score
+RETURN relationship.fact AS fact`, cypher.Params{"v": embed("(Ada Lovelace, KNOWS, Mary Somerville): Ada Lovelace knows Mary Somerville", dimension)}))
+	if !slices.Equal(nearest, []string{"(Ada Lovelace, KNOWS, Mary Somerville): Ada Lovelace knows Mary Somerville"}) {
+		t.Errorf("nearest to the new fact is %q", nearest)
+	}
+	if err := s.Remove(t.Context(), []graph.DocumentID{"file:z.txt"}); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, store.ChunkVector)
+	if made := finalize(t, s, hashModel); !reflect.DeepEqual(made, want) {
+		t.Errorf("after its removal: embedded %v, want %v", made, want)
+	}
+}
+
 func TestVectorOfChangedTextIsNotTaken(t *testing.T) {
 	client := connect(t, enginetest.Start(t))
 	s := locked(t, client, "g")
