@@ -9,8 +9,8 @@ import (
 )
 
 var glinerCost = catalogue.Cost{
-	LocalSecondsPerKToken: 0.25,
-	Source:                "gliner-minilm-en, 11 types, chunks of 256 tokens, one thread a call",
+	LocalSecondsPerKToken: 0.28,
+	Source:                "gliner-minilm-en, 11 types, 60 chunks of 190 word pieces, one thread a call: 53 ms of a core each",
 }
 
 // question is a set of labels as the ontology's calls ask for them.
@@ -27,7 +27,8 @@ type labelGroup struct {
 }
 
 // sharedWords is how many words neighbouring windows share besides the longest
-// span on each side of the seam, to see it in context.
+// span on each side of the seam, to see it in context. 0, 8 and 16 gave the same
+// F1 within half a point on sentences strung together.
 const sharedWords = 8
 
 // ask prepares the labels: their pieces, and how many fit a call beside the

@@ -77,7 +77,7 @@ func (e *onnxRuntime) Load(modelFile string, options SessionOptions) (Session, e
 }
 
 func loadONNXSession(modelFile string, options SessionOptions) (*onnxSession, error) {
-	settings, err := sessionSettings(options)
+	settings, err := ONNXSessionSettings(options)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,16 @@ func loadONNXSession(modelFile string, options SessionOptions) (*onnxSession, er
 	return s, nil
 }
 
-func sessionSettings(options SessionOptions) (*ort.SessionOptions, error) {
+// WrapONNXSession makes a [Session] of one that another package has loaded with
+// the same library. Closing it destroys the session; the caller sees to it that
+// this happens before the engine is closed.
+func WrapONNXSession(session *ort.DynamicAdvancedSession, inputs, outputs []string) Session {
+	return &onnxSession{session: session, inputs: inputs, outputs: outputs}
+}
+
+// ONNXSessionSettings are the library's own form of options; the caller destroys
+// them.
+func ONNXSessionSettings(options SessionOptions) (*ort.SessionOptions, error) {
 	settings, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err
@@ -123,7 +132,7 @@ func sessionSettings(options SessionOptions) (*ort.SessionOptions, error) {
 }
 
 type onnxSession struct {
-	engine          *onnxRuntime
+	engine          *onnxRuntime // nil for a wrapped one
 	inputs, outputs []string
 	mu              sync.RWMutex // Run reads, Close writes
 	session         *ort.DynamicAdvancedSession
@@ -140,9 +149,11 @@ func (s *onnxSession) Close() error {
 	}
 	err := s.session.Destroy()
 	s.session = nil
-	s.engine.mu.Lock()
-	s.engine.open--
-	s.engine.mu.Unlock()
+	if s.engine != nil {
+		s.engine.mu.Lock()
+		s.engine.open--
+		s.engine.mu.Unlock()
+	}
 	return err
 }
 

@@ -1,3 +1,5 @@
+//go:build !cgo || !ORT
+
 package hugot
 
 import (
