@@ -120,6 +120,9 @@ func (l *Lock) try(ctx context.Context) error {
 	if err == nil {
 		l.token, err = db.Incr(ctx, l.fenceKey).Result()
 	}
+	if held := (*HeldError)(nil); errors.As(err, &held) {
+		return held
+	}
 	return l.store.client.Wrap("lock graph "+l.store.options.Graph, err)
 }
 
