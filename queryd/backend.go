@@ -13,6 +13,7 @@ import (
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/reader"
+	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/models"
 	"graphmill/toolserver"
 )
@@ -164,12 +165,17 @@ func (b *backend) warnOfRights(ctx context.Context, client *conn.Client) {
 	if len(commands) == 0 {
 		return
 	}
-	warning := fmt.Sprintf("queryd's login at %s may also write (%s); give it one that only reads: `ingestd db grant-reader`, then GRAPHMILL_READER_USERNAME and GRAPHMILL_READER_PASSWORD",
-		client.Address(), strings.Join(commands, ", "))
+	warning := fmt.Sprintf("queryd's login at %s may also write (%s); name one that only reads in GRAPHMILL_READER_USERNAME and GRAPHMILL_READER_PASSWORD: %s",
+		client.Address(), strings.Join(commands, ", "), readerRule(b.Graph()))
 	b.log.Warn(warning)
 	b.mu.Lock()
 	b.warnings = []string{warning}
 	b.mu.Unlock()
+}
+
+// readerRule is the command that makes a login of that kind.
+func readerRule(graph string) string {
+	return fmt.Sprintf("ACL SETUSER NAME on >PASSWORD resetkeys ~%s ~%s -@all +graph.ro_query +ping +hello +client|setinfo +client|setname", graph, shape.OntologyGraph(graph))
 }
 
 // writingCommands lists the writing commands of the graph module that the login

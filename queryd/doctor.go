@@ -108,7 +108,7 @@ func (a *app) checkStore(ctx context.Context, d *diagnosis, b *backend) (meta sh
 	case err != nil:
 		d.add("read-only login", "", err)
 	case len(commands) > 0:
-		d.warn("read-only login", "the login may also send %s; give queryd one of its own (falkor.reader.username, falkor.reader.password)", strings.Join(commands, ", "))
+		d.warn("read-only login", "the login may also send %s; give queryd one of its own (falkor.reader.username, falkor.reader.password): %s", strings.Join(commands, ", "), readerRule(b.Graph()))
 	default:
 		d.add("read-only login", "writing is refused", nil)
 	}
@@ -193,7 +193,7 @@ func (a *app) checkModel(ctx context.Context, d *diagnosis, b *backend, meta sha
 	case meta.EmbeddingModel == "":
 		d.add("embedding model", detail, nil)
 	case meta.EmbeddingModel != embedder.Model():
-		d.add("embedding model", "", fmt.Errorf("the graph's vectors were made with %s, queryd embeds with %s; set embedder.model_dir to the graph's, or run `ingestd finalize --reembed`", meta.EmbeddingModel, embedder.Model()))
+		d.add("embedding model", "", fmt.Errorf("the graph's vectors were made with %s, queryd embeds with %s; set embedder.model_dir and models.engine to the graph's, or run `ingestd finalize --reembed`", meta.EmbeddingModel, embedder.Model()))
 	case meta.Dimension != embedder.Dimension():
 		d.add("embedding model", "", errors.New(detail+", but the graph's vectors have "+fmt.Sprint(meta.Dimension)))
 	default:

@@ -7,6 +7,7 @@ import (
 
 	"graphmill/configs"
 	"graphmill/pipeline/models"
+	"graphmill/pipeline/models/hugot"
 )
 
 // defaultEmbedder is the folder of the model that comes with the program.
@@ -69,11 +70,10 @@ func (a *app) openEmbedder(context.Context) (*embedding, error) {
 }
 
 func (a *app) openModelEngine(places models.Places) (models.Engine, error) {
-	if a.cfg.Models.Engine != configs.EngineONNXRuntime {
-		return nil, fmt.Errorf("models.engine (%s) is %s, which this build does not have; set it to %s",
-			a.cfg.Origin("models.engine"), a.cfg.Models.Engine, configs.EngineONNXRuntime)
-	}
 	library, err := models.FindLibrary(a.cfg.Models.Runtime, places)
+	if a.cfg.Models.Engine == configs.EngineHugot {
+		return hugot.New(library) // "" where there is none: the pure-Go backend needs no library
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,11 @@ func testScripts(t *testing.T, f *enginetest.Fixture) {
 			for name, value := range environment(t, f) {
 				env.Setenv(name, value)
 			}
+			models, err := filepath.Abs("../models")
+			if err != nil {
+				return err
+			}
+			env.Setenv("MODELS", models)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			return nil
 		},

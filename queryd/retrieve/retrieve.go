@@ -201,7 +201,7 @@ func sameModel(meta shape.Meta, model string, dimension int) error {
 	case meta.EmbeddingModel == "":
 		return errors.New("the graph has no vectors yet; run `ingestd finalize`")
 	case meta.EmbeddingModel != model:
-		return fmt.Errorf("the graph's vectors were made with %s, the question's with %s; set embedder.model_dir to the graph's model, or run `ingestd finalize --reembed`",
+		return fmt.Errorf("the graph's vectors were made with %s, the question's with %s; set embedder.model_dir and models.engine to the graph's, or run `ingestd finalize --reembed`",
 			meta.EmbeddingModel, model)
 	case meta.Dimension != 0 && meta.Dimension != dimension:
 		return fmt.Errorf("the graph's vectors have %d dimensions, those of %s %d; run `ingestd finalize --reembed`", meta.Dimension, model, dimension)
