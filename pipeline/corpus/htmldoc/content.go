@@ -13,8 +13,12 @@ const (
 	// hold to be believed.
 	landmarkShare = 0.5
 	// articleShare is the part that a guessed article must hold: losing text
-	// is worse than keeping furniture.
-	articleShare = 0.75
+	// is worse than keeping furniture. At 0.75 a quarter of a DocBook chapter,
+	// its lists, was lost.
+	articleShare = 0.9
+	// headingShare is the part of the page's headings that a guessed article must
+	// keep; guessing takes headings in boxes of their own for decoration.
+	headingShare = 0.5
 	// maxGuessBytes and maxGuessElements bound the pages whose article is
 	// guessed; guessing looks at every element several times.
 	maxGuessBytes    = 1 << 20
@@ -32,7 +36,7 @@ func mainContent(page *html.Node, size int) (content *html.Node, heading string)
 	content = body
 	if landmark := landmarkOf(body); landmark != nil && float64(prose(landmark)) >= landmarkShare*float64(all) {
 		content = landmark
-	} else if article := guessArticle(page, size); article != nil && float64(prose(article)) >= articleShare*float64(all) {
+	} else if article := guessArticle(page, size); article != nil && float64(prose(article)) >= articleShare*float64(all) && keepsHeadings(article, body) {
 		content = article
 	}
 	if content != body && first(content, atom.H1) == nil {
@@ -112,4 +116,21 @@ func onlyHeading(body *html.Node) string {
 		return ""
 	}
 	return strings.TrimSpace(text)
+}
+
+// keepsHeadings leaves the page's top heading aside, which is put back.
+func keepsHeadings(article, body *html.Node) bool {
+	return float64(subheadings(article)) >= headingShare*float64(subheadings(body))
+}
+
+func subheadings(n *html.Node) int {
+	total := 0
+	elements(n, func(e *html.Node) bool {
+		switch e.DataAtom {
+		case atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			total++
+		}
+		return true
+	})
+	return total
 }

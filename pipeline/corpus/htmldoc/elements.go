@@ -46,7 +46,7 @@ func dropped(n *html.Node) bool {
 			return true
 		}
 	}
-	return hasClass(n, "headerlink", "linenos", "lineno", "mw-editsection", "navbox", "sphinxsidebar", "noprint")
+	return hasClass(n, "headerlink", "linenos", "lineno", "mw-editsection", "navbox", "sphinxsidebar", "noprint", "navheader", "navfooter", "breadcrumb", "breadcrumbs")
 }
 
 func inside(n *html.Node, atoms ...atom.Atom) bool {

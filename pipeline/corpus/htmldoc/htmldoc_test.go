@@ -74,6 +74,7 @@ func TestMainContent(t *testing.T) {
 		"a main element that holds little":       {"<body><main><p>Loading…</p></main><div id=x>" + article(4) + "</div>", "worth reading", ""},
 		"a guessed article":                      {"<body><div class=sidebar><ul><li><a href=a>Home page</a></ul><p>Subscribe now</p></div><div class=content>" + article(8) + "</div>", "worth reading", "Home page"},
 		"documentation that a guess would halve": {"<body><div class=a>" + article(8) + "</div><div class=comments>" + strings.ReplaceAll(article(7), "article", "second half") + "</div>", "second half", ""},
+		"headings that a guess would drop":       {"<body><div class=c>" + strings.Repeat("<h2 class=foot-title>Chapter head</h2>"+article(3), 5) + "</div>", "Chapter head", ""},
 		"a footer":                               {"<body>" + article(1) + "<footer>All rights</footer>", "worth reading", "All rights"},
 	} {
 		text := parseText(t, test.source).Text
