@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/html"
+
 	"graphmill/pipeline/corpus"
 )
 
@@ -74,7 +76,6 @@ func TestMainContent(t *testing.T) {
 		"a main element that holds little":       {"<body><main><p>Loading…</p></main><div id=x>" + article(4) + "</div>", "worth reading", ""},
 		"a guessed article":                      {"<body><div class=sidebar><ul><li><a href=a>Home page</a></ul><p>Subscribe now</p></div><div class=content>" + article(8) + "</div>", "worth reading", "Home page"},
 		"documentation that a guess would halve": {"<body><div class=a>" + article(8) + "</div><div class=comments>" + strings.ReplaceAll(article(7), "article", "second half") + "</div>", "second half", ""},
-		"headings that a guess would drop":       {"<body><div class=c>" + strings.Repeat("<h2 class=foot-title>Chapter head</h2>"+article(3), 5) + "</div>", "Chapter head", ""},
 		"a footer":                               {"<body>" + article(1) + "<footer>All rights</footer>", "worth reading", "All rights"},
 	} {
 		text := parseText(t, test.source).Text
@@ -85,6 +86,26 @@ func TestMainContent(t *testing.T) {
 	if n := strings.Count(parseText(t, "<body><header><h1>Own title</h1></header><title>Own title – Site</title><main>"+article(2)+"</main>").Text, "Own title"); n != 1 {
 		t.Errorf("the page's heading stands there %d times", n)
 	}
+}
+
+func TestAGuessMustKeepHalfOfTheHeadings(t *testing.T) {
+	for kept, want := range map[int]bool{0: false, 1: false, 2: true, 4: true} {
+		if keepsHeadings(page(t, kept), page(t, 4)) != want {
+			t.Errorf("%d of 4 headings: kept enough is not %v", kept, want)
+		}
+	}
+	if !keepsHeadings(page(t, 0), page(t, 0)) {
+		t.Error("a page without headings lost some")
+	}
+}
+
+func page(t *testing.T, headings int) *html.Node {
+	t.Helper()
+	node, err := html.Parse(strings.NewReader("<h1>Title</h1>" + strings.Repeat("<h2>Part</h2><p>text</p>", headings)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
 }
 
 func TestHead(t *testing.T) {
