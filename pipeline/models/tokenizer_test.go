@@ -150,7 +150,7 @@ func FuzzTokenizers(f *testing.F) {
 
 func TestTokenizerTimeGrowsWithTheTextOnly(t *testing.T) {
 	// A quadratic step in any of these would take minutes, not milliseconds.
-	texts := []string{strings.Repeat("İ", 1<<18), strings.Repeat("x", 1<<20), strings.Repeat("東", 1<<18), "a" + strings.Repeat("\u0301", 1<<18), strings.Repeat(" ", 1<<20)}
+	texts := []string{strings.Repeat("İ", 1<<16), strings.Repeat("x", 1<<18), strings.Repeat("東", 1<<16), "a" + strings.Repeat("\u0301", 1<<16), strings.Repeat(" ", 1<<18)}
 	for _, folder := range []string{minilm, glinerEN, glinerTiny} {
 		tokenizer := loadTokenizer(t, folder)
 		for _, text := range texts {
