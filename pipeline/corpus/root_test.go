@@ -31,13 +31,6 @@ func tree(t *testing.T, files ...string) string {
 	return dir
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func open(t *testing.T, dir string, options Options) *Root {
 	t.Helper()
 	root, err := Open(dir, options)
@@ -59,13 +52,6 @@ func listing(t *testing.T, root *Root) []string {
 		}
 	}
 	return got
-}
-
-func equal(t *testing.T, got, want []string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
-	}
 }
 
 func TestOpenRefuses(t *testing.T) {
