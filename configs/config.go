@@ -109,7 +109,6 @@ type Engine struct {
 type Corpus struct {
 	Include      []string      `key:"include"` // globs under the root; none = every ingestible file
 	Exclude      []string      `key:"exclude"`
-	IgnoreFile   string        `key:"ignore_file"`    // a file name, looked for in the root
 	MaxFileBytes int64         `key:"max_file_bytes"` // larger files fail
 	MaxTextBytes int64         `key:"max_text_bytes"` // of decoded text; more fails the file
 	MaxEntries   int           `key:"max_entries"`    // listing stops with an error
@@ -198,8 +197,7 @@ type Commit struct {
 
 // Limits bounds a run.
 type Limits struct {
-	RunTime      time.Duration `key:"run_time"`      // then the run stops at a document boundary, exit 4; 0 = none
-	WriteTimeout time.Duration `key:"write_timeout"` // for one answer of the store to a write
+	RunTime time.Duration `key:"run_time"` // then the run stops at a document boundary, exit 4; 0 = none
 }
 
 // Queryd is the reader's defaults and limits.

@@ -112,8 +112,6 @@ func corpusKeys() []Key {
 			Description: "Only files under the root that match one of these globs."},
 		{Name: "corpus.exclude", Kind: KindList, Default: []string{}, Flag: "exclude", check: checkGlob, rule: ruleGlobs, DefaultNote: "none",
 			Description: "Never files that match one of these globs."},
-		{Name: "corpus.ignore_file", Kind: KindText, Default: ".graphmillignore", check: checkFileName, rule: "a file name",
-			Description: "Name of the file under the root that lists what to leave out, written like a .gitignore."},
 		{Name: "corpus.max_file_bytes", Kind: KindSize, Default: int64(50 * mib), Min: kib, Max: 4 * gib,
 			Description: "Largest file that is read; a larger one fails."},
 		{Name: "corpus.max_text_bytes", Kind: KindSize, Default: int64(100 * mib), Min: kib, Max: 4 * gib,
@@ -179,8 +177,6 @@ func runKeys() []Key {
 			Description: "Most small documents that share a transaction."},
 		{Name: "limits.run_time", Kind: KindDuration, Default: time.Duration(0), Max: float64(30 * day), Flag: "run-time", DefaultNote: "no limit",
 			Description: "How long a run may take; then it stops between two documents with exit code 4, and can be resumed."},
-		{Name: "limits.write_timeout", Kind: KindDuration, Default: 5 * time.Minute, Min: float64(time.Second), Max: float64(day),
-			Description: "How long the store may take to answer one write."},
 	}
 }
 

@@ -18,14 +18,9 @@ import (
 	"graphmill/pipeline/corpus/rst"
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/models"
+	"graphmill/pipeline/models/local"
 	"graphmill/planner"
 	"graphmill/resolvers"
-)
-
-// The folders of the models that come with the program.
-const (
-	defaultGLiNER   = "gliner-minilm-en"
-	defaultEmbedder = "minilm"
 )
 
 // wired gives the pipeline its strategies, parsers and models. Models are
@@ -33,6 +28,7 @@ const (
 // unchanged loads none.
 type wired struct {
 	cfg     *configs.Config
+	local   local.Options
 	pattern *extractors.Pattern
 	pdf     *pdf.Parser
 
@@ -51,6 +47,7 @@ type wired struct {
 func newWired(cfg *configs.Config) (*wired, error) {
 	w := &wired{
 		cfg:       cfg,
+		local:     localModels(cfg),
 		pdf:       pdf.New(pdf.Options{CacheDir: filepath.Join(cfg.DataDir, "cache", "pdf"), Instances: cfg.Workers()}),
 		extractor: map[string]extractors.Extractor{},
 	}
@@ -145,11 +142,11 @@ func (w *wired) loadGLiNER() (extractors.Extractor, error) {
 	if err := w.loadEngine(); err != nil {
 		return nil, err
 	}
-	dir, err := w.glinerDir()
+	dir, err := w.local.FindGLiNER()
 	if err != nil {
 		return nil, err
 	}
-	w.gliner, err = models.LoadGLiNER(w.engine, dir, models.SessionOptions{IntraOpThreads: w.cfg.Models.Threads})
+	w.gliner, err = models.LoadGLiNER(w.engine, dir, w.local.Session())
 	if err != nil {
 		return nil, err
 	}
@@ -163,28 +160,23 @@ func (w *wired) loadGLiNER() (extractors.Extractor, error) {
 	return found, err
 }
 
-func (w *wired) glinerDir() (string, error) {
-	return models.FindModel(orDefault(w.cfg.Extractors.GLiNER.ModelDir, defaultGLiNER), w.places())
-}
-
-func (w *wired) places() models.Places {
-	return models.Places{DepsDir: w.cfg.Engine.DepsDir, DataDir: w.cfg.DataDir}
+// localModels names the models of the configuration. Texts are embedded side by
+// side by finalize, so a call of the embedder works on one at a time.
+func localModels(cfg *configs.Config) local.Options {
+	return local.Options{
+		Places: models.Places{DepsDir: cfg.Engine.DepsDir, DataDir: cfg.DataDir},
+		Engine: cfg.Models.Engine, Library: cfg.Models.Runtime, Threads: cfg.Models.Threads, Parallel: 1,
+		Embedder: cfg.Embedder.Kind, EmbedderDir: cfg.Embedder.ModelDir, Dimension: cfg.Embedder.Dimension,
+		GLiNERDir: cfg.Extractors.GLiNER.ModelDir,
+	}
 }
 
 // loadEngine opens the engine of local models; w.mu is held.
 func (w *wired) loadEngine() (err error) {
 	if w.engine == nil {
-		w.engine, err = openModelEngine(w.cfg, w.places())
+		w.engine, err = w.local.OpenEngine()
 	}
 	return err
-}
-
-func openModelEngine(cfg *configs.Config, places models.Places) (models.Engine, error) {
-	library, err := models.FindLibrary(cfg.Models.Runtime, places)
-	if err != nil {
-		return nil, err
-	}
-	return models.NewONNXRuntime(library)
 }
 
 // ModelFingerprint implements pipeline.Strategies.
@@ -197,7 +189,7 @@ func (w *wired) ModelFingerprint(a planner.Assignment) (string, error) {
 	if w.glinerID != "" {
 		return w.glinerID, nil
 	}
-	dir, err := w.glinerDir()
+	dir, err := w.local.FindGLiNER()
 	if err != nil {
 		return "", err
 	}
@@ -222,23 +214,13 @@ func (w *wired) SettingsFingerprint(a planner.Assignment) string {
 
 // embedderModel is what embedder().Model() would be, without loading weights.
 func (w *wired) embedderModel() (string, error) {
-	if w.cfg.Embedder.Kind != configs.EmbedderONNX {
-		embedder, err := w.embedder()
-		if err != nil {
-			return "", err
-		}
-		return embedder.Model(), nil
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.embedID != "" {
 		return w.embedID, nil
 	}
-	dir, err := models.FindModel(orDefault(w.cfg.Embedder.ModelDir, defaultEmbedder), w.places())
-	if err != nil {
-		return "", err
-	}
-	w.embedID, err = models.Identify(dir)
+	var err error
+	w.embedID, err = w.local.EmbedderModel()
 	return w.embedID, err
 }
 
@@ -249,29 +231,12 @@ func (w *wired) embedder() (models.Embedder, error) {
 	if w.embed != nil {
 		return w.embed, nil
 	}
-	var dir string
+	if w.local.NeedsEngine() {
+		if err := w.loadEngine(); err != nil {
+			return nil, err
+		}
+	}
 	var err error
-	if w.cfg.Embedder.Kind == configs.EmbedderONNX {
-		if err = w.loadEngine(); err != nil {
-			return nil, err
-		}
-		if dir, err = models.FindModel(orDefault(w.cfg.Embedder.ModelDir, defaultEmbedder), w.places()); err != nil {
-			return nil, err
-		}
-	}
-	dimension := w.cfg.Embedder.Dimension
-	if dimension == 0 && w.cfg.Embedder.Kind == configs.EmbedderHash {
-		dimension = 384
-	}
-	w.embed, err = models.OpenEmbedder(w.cfg.Embedder.Kind, w.engine, dir, dimension, models.EmbedderOptions{
-		Session: models.SessionOptions{IntraOpThreads: w.cfg.Models.Threads}, Parallel: w.cfg.Workers(),
-	})
+	w.embed, err = w.local.OpenEmbedder(w.engine)
 	return w.embed, err
-}
-
-func orDefault(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

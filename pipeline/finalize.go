@@ -64,7 +64,7 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	}
 	for _, kind := range []store.VectorKind{store.ChunkVector, store.EntityVector, store.RelationVector} {
 		if err := embedKind(ctx, o, kind, report); err != nil {
-			return report, fmt.Errorf("embed %ss: %w", kind, err)
+			return report, fmt.Errorf("embed %s: %w", plural[kind], err)
 		}
 	}
 	o.Observer.Observe(Event{Kind: FinalizeStep, Step: "index"})
@@ -78,13 +78,17 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	return report, err
 }
 
+var plural = map[store.VectorKind]string{
+	store.ChunkVector: "chunks", store.EntityVector: "entities", store.RelationVector: "relations",
+}
+
 // embedKind makes every pending vector of one kind, page by page.
 func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, report *FinalizeReport) error {
 	total, err := o.Store.PendingCount(ctx, kind)
 	if err != nil || total == 0 {
 		return err
 	}
-	step := "embed " + string(kind) + "s"
+	step := "embed " + plural[kind]
 	for done := 0; ; {
 		o.Observer.Observe(Event{Kind: FinalizeStep, Step: step, Done: done, Total: max(total, done)})
 		page, err := o.Store.PendingVectors(ctx, kind, embedPage)

@@ -3,18 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"graphmill/configs"
 	"graphmill/pipeline/models"
-	"graphmill/pipeline/models/hugot"
+	"graphmill/pipeline/models/local"
 )
-
-// defaultEmbedder is the folder of the model that comes with the program.
-const defaultEmbedder = "minilm"
-
-// defaultHashDimension is the length of the vectors of the embedder hash.
-const defaultHashDimension = 384
 
 // embedding is a loaded embedder with the engine it runs on.
 type embedding struct {
@@ -30,52 +22,31 @@ func (e *embedding) close() error {
 	return err
 }
 
-func (a *app) openEmbedder(context.Context) (*embedding, error) {
-	kind, dimension := a.cfg.Embedder.Kind, a.cfg.Embedder.Dimension
-	if kind == configs.EmbedderHash {
-		if dimension == 0 {
-			dimension = defaultHashDimension
-		}
-		embedder, err := models.OpenEmbedder(kind, nil, "", dimension, models.EmbedderOptions{})
-		if err != nil {
-			return nil, err
-		}
-		return &embedding{Embedder: embedder}, nil
+// localModels names the embedder of the configuration.
+func (a *app) localModels() local.Options {
+	cfg := a.cfg
+	return local.Options{
+		Places: models.Places{DepsDir: cfg.Engine.DepsDir, DataDir: cfg.DataDir},
+		Engine: cfg.Models.Engine, Library: cfg.Models.Runtime, Threads: cfg.Models.Threads,
+		Embedder: cfg.Embedder.Kind, EmbedderDir: cfg.Embedder.ModelDir, Dimension: cfg.Embedder.Dimension,
 	}
-	places := models.Places{DepsDir: a.cfg.Engine.DepsDir, DataDir: a.cfg.DataDir}
-	name := a.cfg.Embedder.ModelDir
-	if name == "" {
-		name = defaultEmbedder
-	}
-	dir, err := models.FindModel(name, places)
-	if err != nil {
-		return nil, err
-	}
-	engine, err := a.openModelEngine(places)
-	if err != nil {
-		return nil, err
-	}
-	// One question at a time: all threads may work on it.
-	embedder, err := models.OpenEmbedder(kind, engine, dir, dimension, models.EmbedderOptions{
-		Session: models.SessionOptions{IntraOpThreads: a.cfg.Models.Threads},
-	})
-	if err != nil {
-		return nil, errors.Join(err, engine.Close())
-	}
-	if dimension != 0 && embedder.Dimension() != dimension {
-		err := fmt.Errorf("embedder.dimension (%s) is %d, but the model in %s has %d; leave the setting out", a.cfg.Origin("embedder.dimension"), dimension, dir, embedder.Dimension())
-		return nil, errors.Join(err, embedder.Close(), engine.Close())
-	}
-	return &embedding{Embedder: embedder, engine: engine}, nil
 }
 
-func (a *app) openModelEngine(places models.Places) (models.Engine, error) {
-	library, err := models.FindLibrary(a.cfg.Models.Runtime, places)
-	if a.cfg.Models.Engine == configs.EngineHugot {
-		return hugot.New(library) // "" where there is none: the pure-Go backend needs no library
+func (a *app) openEmbedder(context.Context) (*embedding, error) {
+	options := a.localModels()
+	var engine models.Engine
+	if options.NeedsEngine() {
+		var err error
+		if engine, err = options.OpenEngine(); err != nil {
+			return nil, err
+		}
 	}
+	embedder, err := options.OpenEmbedder(engine)
 	if err != nil {
+		if engine != nil {
+			err = errors.Join(err, engine.Close())
+		}
 		return nil, err
 	}
-	return models.NewONNXRuntime(library)
+	return &embedding{Embedder: embedder, engine: engine}, nil
 }

@@ -45,6 +45,28 @@ type onnxEmbedder struct {
 	before, after []int64
 }
 
+// EmbedderIdentity is the Model of an embedder that is opened with this folder,
+// name and engine, without loading it: about 30 ms for 24 MB of weights.
+func EmbedderIdentity(dir, name, engine string) (string, error) {
+	look, err := inspectFolder(dir)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		name = filepath.Base(dir)
+	}
+	return embedderIdentity(look, name, engine), nil
+}
+
+// embedderIdentity tells engines apart: another one's kernels round differently,
+// which with a dynamically quantised model is a cosine of 0.99 between the two.
+func embedderIdentity(look folder, name, engine string) string {
+	if engine == DefaultEngine {
+		return look.identity(name)
+	}
+	return look.identity(name) + "+" + engine
+}
+
 // NewONNXEmbedder loads the sentence model in dir: model.onnx and
 // tokenizer.json, and where they are there sentence_bert_config.json and
 // 1_Pooling/config.json. States are averaged over the text's tokens, or the
@@ -61,13 +83,8 @@ func NewONNXEmbedder(engine Engine, dir string, options EmbedderOptions) (Embedd
 		name = filepath.Base(dir)
 	}
 	e := &onnxEmbedder{
-		identity: look.identity(name),
+		identity: embedderIdentity(look, name, engine.Name()),
 		parallel: positive(options.Parallel, runtime.GOMAXPROCS(0)),
-	}
-	if engine.Name() != DefaultEngine {
-		// Another engine's kernels round differently; with a dynamically quantised
-		// model that is a cosine of 0.99 between the two.
-		e.identity += "+" + engine.Name()
 	}
 	if e.tokenizer, err = LoadTokenizer(filepath.Join(dir, "tokenizer.json")); err != nil {
 		return nil, err

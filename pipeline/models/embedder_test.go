@@ -213,7 +213,7 @@ func TestModelsInTheTreeAreKnownForWhatTheyAre(t *testing.T) {
 }
 
 func TestHashEmbedderIsStableAndKnowsSharedWords(t *testing.T) {
-	e, err := OpenEmbedder(HashEmbedder, nil, "", 256, EmbedderOptions{})
+	e, err := NewHashEmbedder(256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,12 +244,5 @@ func TestHashEmbedderIsStableAndKnowsSharedWords(t *testing.T) {
 	}
 	if e.Model() != "hash-256@1" {
 		t.Errorf("model is %s", e.Model())
-	}
-}
-
-func TestUnknownEmbedderKindsAreNamed(t *testing.T) {
-	_, err := OpenEmbedder("word2vec", engine, "", 0, EmbedderOptions{})
-	if err == nil || !strings.Contains(err.Error(), `"word2vec"`) || !strings.Contains(err.Error(), "onnx and hash") {
-		t.Errorf("error is %v", err)
 	}
 }
