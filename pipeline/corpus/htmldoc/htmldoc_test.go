@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/html"
 
 	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/corpus/corpustest"
 )
 
 func TestBlocks(t *testing.T) {
@@ -58,7 +59,7 @@ paragraph: 漢 x
 		"no markup":      {"just text & more", "\nparagraph: just text & more\n"},
 		"damaged markup": {"<p>a<b>b<p>c</b></div></p><td>d", "\nparagraph: ab\nparagraph: c\nparagraph: d\n"},
 	} {
-		t.Run(name, func(t *testing.T) { expect(t, test.source, test.want) })
+		t.Run(name, func(t *testing.T) { corpustest.Expect(t, Parser{}, test.source, test.want) })
 	}
 }
 
@@ -78,12 +79,12 @@ func TestMainContent(t *testing.T) {
 		"documentation that a guess would halve": {"<body><div class=a>" + article(8) + "</div><div class=comments>" + strings.ReplaceAll(article(7), "article", "second half") + "</div>", "second half", ""},
 		"a footer":                               {"<body>" + article(1) + "<footer>All rights</footer>", "worth reading", "All rights"},
 	} {
-		text := parseText(t, test.source).Text
+		text := corpustest.Parse(t, Parser{}, test.source).Text
 		if !strings.Contains(text, test.in) || test.out != "" && strings.Contains(text, test.out) {
 			t.Errorf("%s: got %q", name, text)
 		}
 	}
-	if n := strings.Count(parseText(t, "<body><header><h1>Own title</h1></header><title>Own title – Site</title><main>"+article(2)+"</main>").Text, "Own title"); n != 1 {
+	if n := strings.Count(corpustest.Parse(t, Parser{}, "<body><header><h1>Own title</h1></header><title>Own title – Site</title><main>"+article(2)+"</main>").Text, "Own title"); n != 1 {
 		t.Errorf("the page's heading stands there %d times", n)
 	}
 }
@@ -118,7 +119,7 @@ func TestHead(t *testing.T) {
 		"no date that is one":    {`<title>T</title><meta name=date content="soon">`, "T", "", ""},
 		"published over changed": {`<title>T</title><meta property="article:modified_time" content="2024-01-01"><meta name=pubdate content="2020-01-01">`, "T", "2020-01-01", ""},
 	} {
-		document := parseText(t, `<html lang="en"><body>`+test.source+"<p>text")
+		document := corpustest.Parse(t, Parser{}, `<html lang="en"><body>`+test.source+"<p>text")
 		if document.Title != test.title || document.Date != test.date || document.Metadata["author"] != test.author || document.Metadata["language"] != "en" {
 			t.Errorf("%s: title %q, date %q, metadata %v", name, document.Title, document.Date, document.Metadata)
 		}
@@ -147,7 +148,7 @@ func TestTangledMarkupKeepsItsText(t *testing.T) {
 		"script in the way": {strings.Repeat("<div>", 1000) + "<script>if (a<div) word</script><p>word", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := strings.Count(parseText(t, test.source).Text, "word"); got != test.words {
+			if got := strings.Count(corpustest.Parse(t, Parser{}, test.source).Text, "word"); got != test.words {
 				t.Errorf("%d words of %d", got, test.words)
 			}
 		})
@@ -172,7 +173,7 @@ func TestLargeInputs(t *testing.T) {
 		"comments": strings.Repeat("<!-- x -->", 10_000), "rows": "<table>" + strings.Repeat("<tr><td>a<td>b", 10_000), "angles": strings.Repeat("<", 50_000), "items": "<ul>" + strings.Repeat("<li>a", 10_000),
 		"cells": "<table><tr>" + strings.Repeat("<td>a", 10_000), "breaks": strings.Repeat("a<br>", 30_000),
 	} {
-		t.Run(name, func(t *testing.T) { parseText(t, source) })
+		t.Run(name, func(t *testing.T) { corpustest.Parse(t, Parser{}, source) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/corpus/corpustest"
 )
 
 func TestBlocks(t *testing.T) {
@@ -64,12 +65,12 @@ paragraph: In\nline K x
 		"nothing":      {"\n\n---\n\n[a]: http://b\n", "\n"},
 		"raw controls": {"a&#0;b&#7;c&#13;d\n", "\nparagraph: a\uFFFDbc\\nd\n"},
 	} {
-		t.Run(name, func(t *testing.T) { expect(t, test.source, test.want) })
+		t.Run(name, func(t *testing.T) { corpustest.Expect(t, Parser{}, test.source, test.want) })
 	}
 }
 
 func TestTheTextIsWhatTheReaderSees(t *testing.T) {
-	document := parseText(t, "# Title\n\nPara *one*.\n\n- a\n  - b\n- c\n\nEnd.\n")
+	document := corpustest.Parse(t, Parser{}, "# Title\n\nPara *one*.\n\n- a\n  - b\n- c\n\nEnd.\n")
 	if want := "Title\n\nPara one.\n\n- a\n  - b\n- c\n\nEnd."; document.Text != want {
 		t.Errorf("got %q, want %q", document.Text, want)
 	}
@@ -95,7 +96,7 @@ func TestFrontMatter(t *testing.T) {
 		"no mapping, stays text": {"---\n- a\n---\nx\n", "", "", "- a\n\nx", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			document := parseText(t, test.source)
+			document := corpustest.Parse(t, Parser{}, test.source)
 			if document.Title != test.title || document.Date != test.date || document.Text != test.text || !maps.Equal(document.Metadata, test.metadata) || (len(document.Notes) > 0) != test.note {
 				t.Errorf("title %q, date %q, text %q, metadata %v, notes %v", document.Title, document.Date, document.Text, document.Metadata, document.Notes)
 			}
@@ -122,7 +123,7 @@ func TestTangledTextIsReadPlain(t *testing.T) {
 		"list items":        strings.Repeat("- ", 100_000) + "a",
 	} {
 		t.Run(name, func(t *testing.T) {
-			document := parseText(t, source)
+			document := corpustest.Parse(t, Parser{}, source)
 			if len(document.Notes) != 1 || !strings.Contains(document.Notes[0], "read as plain text") || document.Format != corpus.Markdown {
 				t.Errorf("format %s, notes %v", document.Format, document.Notes)
 			}
@@ -155,7 +156,7 @@ func TestLargeInputs(t *testing.T) {
 		"brackets": strings.Repeat("[", 50_000), "stars": strings.Repeat("*a **b", 5000), "backquotes": strings.Repeat("`a``b", 20_000),
 		"angles": strings.Repeat("<a ", 10_000), "references": strings.Repeat("&amp", 50_000), "HTML": strings.Repeat("<div>\n\n", 4000),
 	} {
-		t.Run(name, func(t *testing.T) { parseText(t, source) })
+		t.Run(name, func(t *testing.T) { corpustest.Parse(t, Parser{}, source) })
 	}
 }
 

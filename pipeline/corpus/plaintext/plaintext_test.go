@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/corpus/corpustest"
 )
 
 func TestHeadings(t *testing.T) {
@@ -60,12 +61,12 @@ paragraph: more
 paragraph: Name   Age\n----   ---\nBob    12
 `},
 	} {
-		t.Run(name, func(t *testing.T) { expect(t, test.source, test.want) })
+		t.Run(name, func(t *testing.T) { corpustest.Expect(t, Parser{}, test.source, test.want) })
 	}
 }
 
 func TestLists(t *testing.T) {
-	expect(t, "Take:\n- milk\n- eggs and\n  ham\n    * sub\n\nA sentence - with a dash.\n- one only\n", `
+	corpustest.Expect(t, Parser{}, "Take:\n- milk\n- eggs and\n  ham\n    * sub\n\nA sentence - with a dash.\n- one only\n", `
 paragraph: Take:
 list_item: - milk
 list_item: - eggs and\n  ham
@@ -76,7 +77,7 @@ paragraph: A sentence - with a dash.\n- one only
 
 func TestTextIsKeptAsItStands(t *testing.T) {
 	const source = "  Indented  start\n\twith tabs  \n\n\nend  "
-	if got := parseText(t, source).Text; got != source {
+	if got := corpustest.Parse(t, Parser{}, source).Text; got != source {
 		t.Errorf("got %q", got)
 	}
 }
@@ -89,7 +90,7 @@ func TestTitleAndDate(t *testing.T) {
 		"none":               {"a line\nand another\n", "", ""},
 		"empty":              {" \n\n", "", ""},
 	} {
-		document := parseText(t, test.source)
+		document := corpustest.Parse(t, Parser{}, test.source)
 		if document.Title != test.title || document.Date != test.date {
 			t.Errorf("%s: title %q, date %q", name, document.Title, document.Date)
 		}
@@ -97,7 +98,7 @@ func TestTitleAndDate(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	document := parseText(t, "one\n\ftwo\nstill\f\nthree\f\n")
+	document := corpustest.Parse(t, Parser{}, "one\n\ftwo\nstill\f\nthree\f\n")
 	var got []string
 	for i, page := range document.Pages {
 		if page.Number != i+1 {
@@ -108,7 +109,7 @@ func TestPages(t *testing.T) {
 	if strings.Join(got, "|") != "one|two\nstill|three" {
 		t.Errorf("got %q", got)
 	}
-	if pages := parseText(t, strings.Repeat("line\n", 400)+"\fend").Pages; pages != nil {
+	if pages := corpustest.Parse(t, Parser{}, strings.Repeat("line\n", 400)+"\fend").Pages; pages != nil {
 		t.Errorf("%d pages of a text whose form feed separates no pages", len(pages))
 	}
 }
@@ -134,6 +135,6 @@ func TestLargeInputs(t *testing.T) {
 		"headings": strings.Repeat("A\n---\n", 100_000), "blank lines": strings.Repeat("\n", 1_000_000), "form feeds": strings.Repeat("a\f", 300_000),
 		"pairs of bullets": strings.Repeat("x\n- a\n", 100_000), "rules": strings.Repeat("===\n", 200_000),
 	} {
-		t.Run(name, func(t *testing.T) { parseText(t, source) })
+		t.Run(name, func(t *testing.T) { corpustest.Parse(t, Parser{}, source) })
 	}
 }

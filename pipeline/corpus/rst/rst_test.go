@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/corpus/corpustest"
 )
 
 func TestBlocks(t *testing.T) {
@@ -117,12 +118,12 @@ paragraph: b
 paragraph: xyz --
 `},
 	} {
-		t.Run(name, func(t *testing.T) { expect(t, test.source, test.want) })
+		t.Run(name, func(t *testing.T) { corpustest.Expect(t, Parser{}, test.source, test.want) })
 	}
 }
 
 func TestMetadata(t *testing.T) {
-	document := expect(t, "Title\n=====\n\n:Author: Ann *B*\n:Date: May 1, 2024\n:Abstract: It says.\n\n.. meta::\n   :keywords: a, b\n\ntext\n", `
+	document := corpustest.Expect(t, Parser{}, "Title\n=====\n\n:Author: Ann *B*\n:Date: May 1, 2024\n:Abstract: It says.\n\n.. meta::\n   :keywords: a, b\n\ntext\n", `
 heading 1: Title
 list_item: Abstract: It says.
 paragraph: text
@@ -130,14 +131,14 @@ paragraph: text
 	if document.Title != "Title" || document.Date != "2024-05-01" || !maps.Equal(document.Metadata, map[string]string{"author": "Ann B", "date": "May 1, 2024", "keywords": "a, b"}) {
 		t.Errorf("title %q, date %q, metadata %v", document.Title, document.Date, document.Metadata)
 	}
-	document = expect(t, "PEP: 8\nTitle: Style Guide\nAuthor: Guido <g@x>,\n        Barry\nCreated: 05-Jul-2001\n\nIntroduction\n============\n", "\nheading 1: Introduction\n")
+	document = corpustest.Expect(t, Parser{}, "PEP: 8\nTitle: Style Guide\nAuthor: Guido <g@x>,\n        Barry\nCreated: 05-Jul-2001\n\nIntroduction\n============\n", "\nheading 1: Introduction\n")
 	if document.Title != "Style Guide" || document.Date != "2001-07-05" || document.Metadata["author"] != "Guido <g@x>, Barry" {
 		t.Errorf("title %q, date %q, metadata %v", document.Title, document.Date, document.Metadata)
 	}
 }
 
 func TestDeepNestingKeepsTheText(t *testing.T) {
-	document := parseText(t, strings.Repeat("- ", 5000)+"end\n")
+	document := corpustest.Parse(t, Parser{}, strings.Repeat("- ", 5000)+"end\n")
 	if !strings.Contains(document.Text, "end") {
 		t.Error("text was lost")
 	}
@@ -145,7 +146,7 @@ func TestDeepNestingKeepsTheText(t *testing.T) {
 	for i := range 1000 {
 		b.WriteString(strings.Repeat(" ", i) + "word\n\n")
 	}
-	if got := strings.Count(parseText(t, b.String()).Text, "word"); got != 1000 {
+	if got := strings.Count(corpustest.Parse(t, Parser{}, b.String()).Text, "word"); got != 1000 {
 		t.Errorf("%d words of 1000", got)
 	}
 }
@@ -158,7 +159,7 @@ func TestLargeInputs(t *testing.T) {
 		"terms": strings.Repeat("a\n b\n", 15_000), "colons": strings.Repeat("a::\n", 15_000), "underscores": strings.Repeat("a_ ", 10_000), "fields": strings.Repeat(":a: b\n", 15_000),
 		"substitutions": strings.Repeat(".. |a| replace:: b\n", 10_000), "grid": "+-+-+\n" + strings.Repeat("|a|b|\n+-+-+\n", 15_000), "paragraphs in bullets": "- a\n" + strings.Repeat("  b\n\n", 15_000),
 	} {
-		t.Run(name, func(t *testing.T) { parseText(t, source) })
+		t.Run(name, func(t *testing.T) { corpustest.Parse(t, Parser{}, source) })
 	}
 }
 
