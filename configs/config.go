@@ -111,6 +111,7 @@ type Corpus struct {
 	Exclude      []string      `key:"exclude"`
 	MaxFileBytes int64         `key:"max_file_bytes"` // larger files fail
 	MaxTextBytes int64         `key:"max_text_bytes"` // of decoded text; more fails the file
+	MaxPages     int           `key:"max_pages"`      // of one PDF
 	MaxEntries   int           `key:"max_entries"`    // listing stops with an error
 	FileTimeout  time.Duration `key:"file_timeout"`   // for loading one file
 }

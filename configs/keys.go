@@ -116,6 +116,8 @@ func corpusKeys() []Key {
 			Description: "Largest file that is read; a larger one fails."},
 		{Name: "corpus.max_text_bytes", Kind: KindSize, Default: int64(100 * mib), Min: kib, Max: 4 * gib,
 			Description: "Most text one file may yield; more fails the file."},
+		{Name: "corpus.max_pages", Kind: KindInt, Default: 20_000, Min: 1, Max: 10_000_000,
+			Description: "Most pages of one PDF; a longer one fails."},
 		{Name: "corpus.max_entries", Kind: KindInt, Default: 100_000, Min: 1, Max: 100_000_000,
 			Description: "Most files and folders under the root; listing more stops with an error."},
 		{Name: "corpus.file_timeout", Kind: KindDuration, Default: 2 * time.Minute, Min: float64(time.Second), Max: float64(day),

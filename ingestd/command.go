@@ -82,7 +82,7 @@ the graph; queryd serves it. Without FALKOR_HOST it starts a local engine of its
 	})
 	for _, verb := range []*cobra.Command{
 		a.runCommand(), a.planCommand(), a.previewCommand(), a.ontologyCommand(), a.reextractCommand(),
-		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.digestCommand(), a.doctorCommand(), a.dbCommand(),
+		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.runsCommand(), a.digestCommand(), a.doctorCommand(), a.dbCommand(),
 	} {
 		root.AddCommand(verb)
 	}

@@ -86,7 +86,7 @@ func (w *wired) parsers() map[corpus.Format]corpus.Parser {
 
 func (w *wired) loader(root *corpus.Root) *corpus.Loader {
 	return corpus.NewLoader(root, w.parsers(), corpus.Limits{
-		MaxFileBytes: w.cfg.Corpus.MaxFileBytes, MaxTextBytes: w.cfg.Corpus.MaxTextBytes,
+		MaxFileBytes: w.cfg.Corpus.MaxFileBytes, MaxTextBytes: w.cfg.Corpus.MaxTextBytes, MaxPages: w.cfg.Corpus.MaxPages,
 	})
 }
 

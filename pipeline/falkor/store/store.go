@@ -69,7 +69,7 @@ func Open(ctx context.Context, client *conn.Client, options Options) (*Store, er
 	case meta.Exists && meta.Schema > shape.Schema:
 		return nil, fmt.Errorf("open graph %s: its schema is version %d, this program knows up to %d; use a newer ingestd", options.Graph, meta.Schema, shape.Schema)
 	case meta.Exists && meta.Schema < shape.Schema:
-		return nil, fmt.Errorf("open graph %s: its schema is version %d, this program writes %d; run `ingestd db upgrade`", options.Graph, meta.Schema, shape.Schema)
+		return nil, fmt.Errorf("open graph %s: its schema is version %d, this program writes %d; this version cannot upgrade it, build it again under another --graph", options.Graph, meta.Schema, shape.Schema)
 	}
 	return s, nil
 }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"graphmill/pipeline/falkor/store"
+)
+
+// runLine is one line of the run ledger as runs prints it.
+type runLine struct {
+	ID      string         `json:"id"`
+	Verb    string         `json:"verb"`
+	Status  string         `json:"status"` // "done", "failed", "interrupted"
+	Started time.Time      `json:"started"`
+	Seconds float64        `json:"seconds"`
+	Totals  map[string]int `json:"totals"` // documents by status
+	Message string         `json:"message,omitempty"`
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "show what changed the graph, and when",
+		Long:  "runs shows the graph's ledger, the newest first: every verb that changed the graph, when, how it ended, and how many documents.",
+		Args:  cobra.NoArgs,
+	}
+	var limit int
+	cmd.Flags().IntVar(&limit, "limit", 20, "number of lines")
+	return a.verb(cmd, nil, func(ctx context.Context, _ []string) error {
+		if limit < 1 {
+			return usage("--limit %d: give at least 1", limit)
+		}
+		s, err := a.connect(ctx)
+		if err != nil {
+			return err
+		}
+		runs, err := s.store.Runs(ctx, limit)
+		if err = errors.Join(err, s.close()); err != nil {
+			return err
+		}
+		result := struct {
+			Graph string    `json:"graph"`
+			Runs  []runLine `json:"runs"`
+		}{a.cfg.GraphName(), runLines(runs)}
+		return a.out.value(result, func(w io.Writer) { printRuns(w, result.Runs) })
+	})
+}
+
+func runLines(runs []store.Run) []runLine {
+	lines := make([]runLine, len(runs))
+	for i, r := range runs {
+		lines[i] = runLine{r.ID, r.Verb, r.Status, r.Started, r.Ended.Sub(r.Started).Seconds(), r.Totals, r.Message}
+	}
+	return lines
+}
+
+func printRuns(w io.Writer, runs []runLine) {
+	if len(runs) == 0 {
+		fmt.Fprintln(w, "nothing has changed this graph yet")
+		return
+	}
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "STARTED\tVERB\tSTATUS\tSECONDS\tDOCUMENTS\tMESSAGE")
+	for _, r := range runs {
+		var totals []string
+		for status, n := range r.Totals {
+			totals = append(totals, fmt.Sprintf("%d %s", n, status))
+		}
+		sort.Strings(totals)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Started.Local().Format(time.DateTime), r.Verb, r.Status, r.Seconds,
+			strings.Join(totals, ", "), printable(r.Message))
+	}
+	table.Flush()
+}
