@@ -9,7 +9,7 @@ export CGO_ENABLED = 1
 DEMO_DATA ?= $(CURDIR)/.demo
 DEMO_CORPUS ?= examples/corpus
 DEMO_CONFIG ?= examples/graphmill.yaml
-DEMO_QUESTION ?= Who worked with Charles Babbage, and on what?
+DEMO_QUESTION ?= Who founded Debian, and when?
 
 TEST_TIMEOUT ?= 10m
 SOAK_TIME ?= 10m
@@ -30,7 +30,7 @@ deps: tools ## fetch the graph engine and ONNX Runtime into .deps/ (nothing when
 	@scripts/fetch-deps
 
 build: tools ## build bin/ingestd and bin/queryd
-	$(GO) build -trimpath -o bin/ ./ingestd ./queryd
+	$(GO) build -o bin/ ./ingestd ./queryd
 
 check: tools ## formatting and go vet
 	@unformatted="$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$(git ls-files --cached --others --exclude-standard '*.go'))"; \

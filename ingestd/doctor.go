@@ -129,7 +129,7 @@ func (a *app) checkStore(ctx context.Context, d *doctorResult) {
 	case durability.Confirmed:
 		d.add("durability", durability.Reason, nil)
 	default:
-		d.warn("durability", "unconfirmed: "+durability.Reason)
+		d.warn("durability", durability.Reason)
 	}
 	meta, err := s.store.Meta(ctx)
 	detail := fmt.Sprintf("%s holds %d documents", a.cfg.GraphName(), meta.Counts.Documents)

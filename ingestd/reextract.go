@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ func (a *app) openRoot() (*corpus.Root, error) {
 		MaxFileBytes: a.cfg.Corpus.MaxFileBytes, MaxEntries: a.cfg.Corpus.MaxEntries,
 	})
 	if err != nil {
-		return nil, &exitError{code: exitUsage, err: fmt.Errorf("open files root: %w", err)}
+		return nil, &exitError{code: exitUsage, err: err}
 	}
 	return root, nil
 }

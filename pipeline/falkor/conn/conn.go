@@ -11,6 +11,7 @@ package conn
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	falkordb "github.com/FalkorDB/falkordb-go/v2"
@@ -34,10 +35,19 @@ func Open(options Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	quiet()
 	// FalkorDBNew would ask the server whether it is a sentinel, without a context
 	// or an error.
 	return &Client{db: &falkordb.FalkorDB{Conn: redis.NewClient(r)}, options: options}, nil
 }
+
+// quiet keeps go-redis from writing lines of its own to stderr, beside the errors
+// that it returns: the edge says once what went wrong.
+var quiet = sync.OnceFunc(func() { redis.SetLogger(silent{}) })
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // Close ends all connections.
 func (c *Client) Close() error { return c.db.Conn.Close() }

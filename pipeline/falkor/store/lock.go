@@ -123,7 +123,7 @@ func (l *Lock) try(ctx context.Context) error {
 	if held := (*HeldError)(nil); errors.As(err, &held) {
 		return held
 	}
-	return l.store.client.Wrap("lock graph "+l.store.options.Graph, err)
+	return l.store.client.Wrap("use the lock of graph "+l.store.options.Graph, err)
 }
 
 // takeOver replaces a dead local holder's value, unless somebody else was faster.

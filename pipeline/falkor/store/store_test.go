@@ -365,7 +365,7 @@ func TestOpenRefusesOtherSchemas(t *testing.T) {
 	client := connect(t, enginetest.Start(t))
 	s := locked(t, client, "g")
 	commit(t, s, corpus[0])
-	for version, want := range map[int]string{shape.Schema + 1: "newer ingestd", shape.Schema - 1: "ingestd db upgrade"} {
+	for version, want := range map[int]string{shape.Schema + 1: "newer ingestd", shape.Schema - 1: "another --graph"} {
 		text, err := cypher.New(`MATCH (m:__Meta__) SET m.schema = $v`, cypher.Params{"v": version}).Render()
 		if err != nil {
 			t.Fatal(err)
