@@ -125,8 +125,10 @@ func pageLabel(page corpus.Page) string {
 // shown indents all lines but the first, and shows what cannot be seen.
 func shown(text string) string {
 	var b strings.Builder
-	for _, r := range text {
+	for i, r := range text {
 		switch {
+		case r == '\n' && strings.HasPrefix(text[i+1:], "\n"):
+			b.WriteByte('\n')
 		case r == '\n':
 			b.WriteString("\n    ")
 		case r == '\f' || r == '\u00a0' || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\t':

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -20,7 +21,11 @@ func (w *writer) block(n ast.Node) {
 		}
 		w.builder.Add(corpus.Heading, n.Level, strings.Join(strings.Fields(w.inline(n)), " "))
 	case *ast.Paragraph, *ast.TextBlock:
-		if content := strings.TrimSpace(w.inline(n)); content != "" {
+		content := strings.TrimSpace(w.inline(n))
+		if w.quotes > 0 && n.PreviousSibling() == nil {
+			content = w.alert(content)
+		}
+		if content != "" {
 			w.paragraph(content)
 		}
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
@@ -31,6 +36,7 @@ func (w *writer) block(n ast.Node) {
 		w.quotes++
 		w.children(n)
 		w.quotes--
+		w.label = ""
 	case *ast.List:
 		w.list(n)
 	case *extension.Table:
@@ -41,6 +47,20 @@ func (w *writer) block(n ast.Node) {
 	default:
 		w.children(n)
 	}
+}
+
+// alertMark begins a quote that GitHub shows as a note, with its kind as a title.
+var alertMark = regexp.MustCompile(`^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\](?:\s+|$)`)
+
+// alert takes an alert's mark from the first paragraph of a quote; its label is
+// put before the text that follows.
+func (w *writer) alert(content string) string {
+	mark := alertMark.FindStringSubmatch(content)
+	if mark == nil {
+		return content
+	}
+	w.label = mark[1][:1] + strings.ToLower(mark[1][1:]) + ": "
+	return content[len(mark[0]):]
 }
 
 func (w *writer) html(n *ast.HTMLBlock) {

@@ -3,6 +3,7 @@ package markdown
 import (
 	"fmt"
 	"html"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -98,8 +99,12 @@ func (w *writer) writeTag(t *inlineText, n *ast.RawHTML) {
 	}
 }
 
+// reference is a character reference as CommonMark has them: with a semicolon,
+// and numbers of bounded length.
+var reference = regexp.MustCompile(`^&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,40});`)
+
 // longestReference is longer than any named character reference.
-const longestReference = 40
+const longestReference = 44
 
 // unescape resolves backslash escapes and character references, each once.
 func unescape(s string) string {
@@ -113,13 +118,13 @@ func unescape(s string) string {
 			i++
 			b.WriteByte(s[i])
 		case s[i] == '&':
-			end := strings.IndexByte(s[i:min(len(s), i+longestReference)], ';')
-			if end < 0 {
+			found := reference.FindString(s[i:min(len(s), i+longestReference)])
+			if found == "" {
 				b.WriteByte('&')
 				continue
 			}
-			b.WriteString(html.UnescapeString(s[i : i+end+1]))
-			i += end
+			b.WriteString(html.UnescapeString(found))
+			i += len(found) - 1
 		default:
 			b.WriteByte(s[i])
 		}

@@ -65,14 +65,18 @@ func parse(file corpus.File, body string, limits corpus.Limits, notes *[]string)
 	return w.builder.Document(file, corpus.Markdown)
 }
 
-// titleOf prefers the first heading of depth 1.
+// titleOf is the only heading of depth 1, else the first heading of all.
 func titleOf(sections []corpus.Section) string {
+	var tops []string
 	for _, section := range sections {
 		if section.Depth == 1 {
-			return section.Title
+			tops = append(tops, section.Title)
 		}
 	}
-	if len(sections) > 0 {
+	switch {
+	case len(tops) == 1:
+		return tops[0]
+	case len(sections) > 0:
 		return sections[0].Title
 	}
 	return ""
@@ -85,6 +89,7 @@ type writer struct {
 	quotes  int
 	lists   int    // how many lists it is in
 	marker  string // of the list item that begins; "" once it has begun
+	label   string // of the alert that begins; "" once it has begun
 }
 
 func (w *writer) children(n ast.Node) {
@@ -95,6 +100,8 @@ func (w *writer) children(n ast.Node) {
 
 // paragraph adds text of the kind that its place gives it.
 func (w *writer) paragraph(content string) {
+	content = w.label + content
+	w.label = ""
 	switch {
 	case w.lists > 0:
 		depth := w.lists - 1

@@ -47,6 +47,14 @@ quote: said
 quote: some words
 quote: more
 `},
+		"alerts": {"> [!NOTE]\n> Take *care*.\n>\n> More.\n\n> [!WARNING]\n>\n> - a\n\n> [!odd] b\n\n- > [!TIP]\n  > c\n- d\n", `
+quote: Note: Take care.
+quote: More.
+list_item: - Warning: a
+quote: [!odd] b
+list_item: - Tip: c
+list_item: - d
+`},
 		"tables": {"| Name | Age |\n|------|----:|\n| **Ann** | 12 |\n| `a|b` | |\n", `
 table: Name | Age\nAnn | 12\n` + "`a | b`" + `
 `},
@@ -87,6 +95,7 @@ func TestFrontMatter(t *testing.T) {
 		"TOML": {"+++\ntitle = 'T'\ndate = 2024-05-01\ndraft = false\n[params]\nx = 1\n+++\ntext\n", "T", "2024-05-01", "text",
 			map[string]string{"date": "2024-05-01", "draft": "false", "params.x": "1"}, false},
 		"heading for a title":    {"---\nlayout: post\n---\n## B\n\n# A\n", "A", "", "B\n\nA", map[string]string{"layout": "post"}, false},
+		"several top headings":   {"---\nlayout: post\n---\n## B\n\n# A\n\n# C\n", "B", "", "B\n\nA\n\nC", map[string]string{"layout": "post"}, false},
 		"ended by dots":          {"---\ntitle: T\n...\nx\n", "T", "", "x", nil, false},
 		"Windows line ends":      {"---\r\ntitle: T\r\n---\r\nx\r\n", "T", "", "x", nil, false},
 		"a line and no matter":   {"---\n\ntext\n\n---\n", "", "", "text", nil, false},
