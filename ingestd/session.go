@@ -140,8 +140,21 @@ func (s *session) ingest(ctx context.Context, root *corpus.Root, o ingestOptions
 		}
 	}
 	report.Totals.Seconds = time.Since(started).Seconds()
+	if report.Wrote() && s.lease == nil {
+		s.warnOfDurability(report)
+	}
 	err = s.explain(ctx, err)
 	return report, errors.Join(err, s.record(o.verb, report, started, err))
+}
+
+// warnOfDurability says when an external server may lose what is reported here
+// as done. The local engine has everything on disk before it answers.
+func (s *session) warnOfDurability(report *pipeline.Report) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if d, err := s.store.Durability(ctx); err == nil && !d.Confirmed {
+		report.Warn(d.Reason)
+	}
 }
 
 // begin checks all that can be wrong before it writes the first thing: a run
