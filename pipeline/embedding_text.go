@@ -1,40 +1,62 @@
 package pipeline
 
 import (
+	"math"
 	"strings"
 	"unicode"
 
 	"graphmill/pipeline/falkor/store"
 )
 
-// EmbeddingText is the text whose vector stands for a chunk, an entity or a
-// relation; "" when it holds no letter or digit and so nothing to embed.
+// EmbeddingTexts are the texts whose mean vector, brought to length 1, stands for
+// a chunk, an entity or a relation; none when nothing of it holds a letter or
+// digit.
 //
-// A chunk is embedded with its heading trail in front, an entity as its name,
-// type and most telling sentence, a relation as the sentence that states it
-// after its two names. See docs/design.md for the measurements behind this.
-func EmbeddingText(p store.Pending) string {
-	var text string
-	switch p.Kind {
-	case store.ChunkVector:
-		text = joinNonEmpty("\n", p.Title, p.Text)
-	case store.EntityVector:
-		text = joinNonEmpty(": ", p.Title+" ("+p.Type+")", p.Text)
+// A chunk is embedded with its heading trail in front, a relation as its fact. An
+// entity is the mean of its name and of its most telling sentence: either alone
+// is found by one kind of question only, and both in one text are found worse by
+// both (bench/entitytext, figures in docs/design.md).
+func EmbeddingTexts(p store.Pending) []string {
+	var texts []string
+	switch {
+	case p.Kind == store.EntityVector:
+		texts = []string{p.Title, p.Text}
+	case p.Title == "":
+		texts = []string{p.Text}
 	default:
-		text = p.Text
+		texts = []string{p.Title + "\n" + p.Text}
 	}
-	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
-		return ""
-	}
-	return text
-}
-
-func joinNonEmpty(separator string, parts ...string) string {
-	kept := parts[:0]
-	for _, part := range parts {
-		if part != "" {
-			kept = append(kept, part)
+	usable := texts[:0]
+	for _, text := range texts {
+		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			usable = append(usable, text)
 		}
 	}
-	return strings.Join(kept, separator)
+	return usable
+}
+
+// mean is the normalised mean of vectors; the zero mean of opposite ones, which
+// no index can hold, is the first of them.
+func mean(vectors [][]float32) []float32 {
+	if len(vectors) == 1 {
+		return vectors[0]
+	}
+	sum := make([]float64, len(vectors[0]))
+	for _, v := range vectors {
+		for i, x := range v {
+			sum[i] += float64(x)
+		}
+	}
+	length := 0.0
+	for _, x := range sum {
+		length += x * x
+	}
+	if length = math.Sqrt(length); length < 1e-6 {
+		return vectors[0]
+	}
+	out := make([]float32, len(sum))
+	for i, x := range sum {
+		out[i] = float32(x / length)
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -117,33 +118,42 @@ func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, re
 
 func embedPending(ctx context.Context, o FinalizeOptions, page []store.Pending) ([]store.Vector, error) {
 	out := make([]store.Vector, len(page))
-	var texts []string
-	var places []int
 	for i, p := range page {
 		out[i].Pending = p
-		if text := EmbeddingText(p); text != "" {
-			texts = append(texts, text)
-			places = append(places, i)
-		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	share := max(1, (len(texts)+4*o.Workers-1)/(4*o.Workers))
+	share := max(1, (len(page)+4*o.Workers-1)/(4*o.Workers))
 	group.SetLimit(o.Workers)
-	for start := 0; start < len(texts); start += share {
-		end := min(start+share, len(texts))
-		group.Go(func() error {
-			vectors, err := o.Embedder.Embed(ctx, texts[start:end])
-			if err != nil {
-				return err
-			}
-			if len(vectors) != end-start {
-				return fmt.Errorf("%s returned %d vectors for %d texts", o.Embedder.Model(), len(vectors), end-start)
-			}
-			for i, v := range vectors {
-				out[places[start+i]].Values = v
-			}
-			return nil
-		})
+	for part := range slices.Chunk(out, share) {
+		group.Go(func() error { return embedPart(ctx, o.Embedder, part) })
 	}
 	return out, group.Wait()
+}
+
+// embedPart fills in the vectors of a few pending things.
+func embedPart(ctx context.Context, embedder models.Embedder, part []store.Vector) error {
+	var texts []string
+	counts := make([]int, len(part))
+	for i := range part {
+		own := EmbeddingTexts(part[i].Pending)
+		counts[i] = len(own)
+		texts = append(texts, own...)
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	vectors, err := embedder.Embed(ctx, texts)
+	if err != nil {
+		return err
+	}
+	if len(vectors) != len(texts) {
+		return fmt.Errorf("%s returned %d vectors for %d texts", embedder.Model(), len(vectors), len(texts))
+	}
+	for i, n := range counts {
+		if n > 0 {
+			part[i].Values = mean(vectors[:n])
+			vectors = vectors[n:]
+		}
+	}
+	return nil
 }
