@@ -51,7 +51,7 @@ func (a *app) newBackend(ctx context.Context) *backend {
 func (b *backend) close() error { return errors.Join(b.store.close(), b.embedder.close()) }
 
 // Graph implements tools.Backend.
-func (b *backend) Graph() string { return b.cfg.GraphName() }
+func (b *backend) Graph() string { return b.Config.GraphName() }
 
 // Reader implements tools.Backend.
 func (b *backend) Reader(ctx context.Context) (*reader.Reader, error) {
@@ -104,9 +104,9 @@ func (c *connection) close() error {
 // login on the external server.
 func (b *backend) connect(ctx context.Context) (*connection, error) {
 	c := &connection{}
-	options := conn.Options{DialTimeout: b.cfg.Falkor.DialTimeout, ClientName: "queryd"}
-	if b.cfg.Falkor.External() {
-		externalServer(&options, b.cfg.Falkor)
+	options := conn.Options{DialTimeout: b.Config.Falkor.DialTimeout, ClientName: "queryd"}
+	if b.Config.Falkor.External() {
+		externalServer(&options, b.Config.Falkor)
 	} else {
 		lease, err := engine.AcquireReader(ctx, b.engineOptions())
 		if err != nil {
@@ -123,8 +123,8 @@ func (b *backend) connect(ctx context.Context) (*connection, error) {
 		}
 		return nil, err
 	}
-	c.reader = reader.New(c.client, reader.Options{Timeout: b.cfg.Queryd.QueryTimeout})
-	if b.cfg.Falkor.External() {
+	c.reader = reader.New(c.client, reader.Options{Timeout: b.Config.Queryd.QueryTimeout})
+	if b.Config.Falkor.External() {
 		b.warnOfRights(ctx, c.client)
 	}
 	return c, nil
@@ -142,14 +142,14 @@ func externalServer(options *conn.Options, falkor configs.Falkor) {
 
 func (b *backend) engineOptions() engine.Options {
 	options := engine.Options{
-		DataDir: b.cfg.DataDir, RedisServer: b.cfg.Engine.RedisServer, Module: b.cfg.Engine.Module,
-		DepsDir: b.cfg.Engine.DepsDir, Linger: b.cfg.Engine.Linger, StartTimeout: b.cfg.Engine.StartTimeout,
-		MaxMemory: b.cfg.Engine.MaxMemory, Progress: b.say,
+		DataDir: b.Config.DataDir, RedisServer: b.Config.Engine.RedisServer, Module: b.Config.Engine.Module,
+		DepsDir: b.Config.Engine.DepsDir, Linger: b.Config.Engine.Linger, StartTimeout: b.Config.Engine.StartTimeout,
+		MaxMemory: b.Config.Engine.MaxMemory, Progress: b.Say,
 	}
 	if self, err := os.Executable(); err == nil {
-		options.LingerCommand = []string{self, keepAliveVerb, "--quiet", "--data-dir", b.cfg.DataDir}
-		if b.cfg.File != "" {
-			options.LingerCommand = append(options.LingerCommand, "--config", b.cfg.File)
+		options.LingerCommand = []string{self, keepAliveVerb, "--quiet", "--data-dir", b.Config.DataDir}
+		if b.Config.File != "" {
+			options.LingerCommand = append(options.LingerCommand, "--config", b.Config.File)
 		}
 	}
 	return options
@@ -159,7 +159,7 @@ func (b *backend) engineOptions() engine.Options {
 func (b *backend) warnOfRights(ctx context.Context, client *conn.Client) {
 	commands, err := writingCommands(ctx, client, b.Graph())
 	if err != nil {
-		b.log.Debug("could not check the login's rights", "error", err)
+		b.Log.Debug("could not check the login's rights", "error", err)
 		return
 	}
 	if len(commands) == 0 {
@@ -167,7 +167,7 @@ func (b *backend) warnOfRights(ctx context.Context, client *conn.Client) {
 	}
 	warning := fmt.Sprintf("queryd's login at %s may also write (%s); name one that only reads in GRAPHMILL_READER_USERNAME and GRAPHMILL_READER_PASSWORD: %s",
 		client.Address(), strings.Join(commands, ", "), readerRule(b.Graph()))
-	b.log.Warn(warning)
+	b.Log.Warn(warning)
 	b.mu.Lock()
 	b.warnings = []string{warning}
 	b.mu.Unlock()
@@ -207,7 +207,7 @@ func (b *backend) explain(err error) error {
 	}
 	told := &toolserver.Error{Kind: toolserver.Unreachable, Message: "Could not reach the graph store: " + trouble.Reason, Hint: trouble.Hint, Err: err}
 	if errors.Is(err, engine.ErrNoGraph) {
-		told.Kind, told.Message = toolserver.NoGraph, "There is no graph yet in "+b.cfg.DataDir
+		told.Kind, told.Message = toolserver.NoGraph, "There is no graph yet in "+b.Config.DataDir
 		told.Hint = "`ingestd run --root DIR` makes one; or set --data-dir (GRAPHMILL_DATA_DIR) to where it was run"
 	}
 	return told
@@ -215,5 +215,5 @@ func (b *backend) explain(err error) error {
 
 // secrets are what no error may show.
 func (a *app) secrets() []string {
-	return []string{a.cfg.Falkor.Password.Reveal(), a.cfg.Falkor.Reader.Password.Reveal()}
+	return []string{a.Config.Falkor.Password.Reveal(), a.Config.Falkor.Reader.Password.Reveal()}
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"graphmill/commandline"
 )
 
 // maxArgumentBytes bounds arguments that are read from standard input.
@@ -23,7 +25,7 @@ JSON holds the arguments, {} when left out; - reads them from standard input. It
 		Example: "  queryd call status\n  queryd call retrieve '{\"question\": \"Who founded Acme?\", \"top_k\": 5}'\n  queryd call retrieve - < arguments.json",
 		Args:    cobra.RangeArgs(1, 2),
 	}
-	return a.verb(cmd, modelKeys, a.call)
+	return a.Verb(cmd, modelKeys, a.call)
 }
 
 func (a *app) call(ctx context.Context, args []string) error {
@@ -40,7 +42,7 @@ func (a *app) call(ctx context.Context, args []string) error {
 	if err := errors.Join(err, b.close()); err != nil {
 		return err
 	}
-	return a.print(json.RawMessage(reply.JSON), func(w io.Writer) { fmt.Fprint(w, reply.Text) })
+	return a.Print(json.RawMessage(reply.JSON), func(w io.Writer) { fmt.Fprint(w, reply.Text) })
 }
 
 func (a *app) arguments(args []string) ([]byte, error) {
@@ -50,12 +52,12 @@ func (a *app) arguments(args []string) ([]byte, error) {
 	case args[1] != "-":
 		return []byte(args[1]), nil
 	}
-	data, err := io.ReadAll(io.LimitReader(a.stdin, maxArgumentBytes+1))
+	data, err := io.ReadAll(io.LimitReader(a.Stdin, maxArgumentBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read arguments from standard input: %w", err)
 	}
 	if len(data) > maxArgumentBytes {
-		return nil, usage("the arguments on standard input are larger than %d bytes", maxArgumentBytes)
+		return nil, commandline.Usage("the arguments on standard input are larger than %d bytes", maxArgumentBytes)
 	}
 	return data, nil
 }

@@ -4,53 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"graphmill/configs"
+	"graphmill/commandline"
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/falkor/shape"
 	"graphmill/toolserver"
 )
-
-// finding is one thing that doctor looked at.
-type finding struct {
-	Check  string `json:"check"`
-	Result string `json:"result"` // "ok", "warning", "failed"
-	Detail string `json:"detail"`
-}
-
-// diagnosis is what doctor prints.
-type diagnosis struct {
-	Version  string            `json:"version"`
-	Settings []configs.Setting `json:"settings"`
-	Checks   []finding         `json:"checks"`
-	Warnings []string          `json:"warnings,omitempty"`
-}
-
-func (d *diagnosis) add(check, detail string, err error) {
-	f := finding{Check: check, Result: "ok", Detail: detail}
-	if err != nil {
-		f.Result, f.Detail = "failed", err.Error()
-	}
-	d.Checks = append(d.Checks, f)
-}
-
-func (d *diagnosis) warn(check, format string, args ...any) {
-	d.Checks = append(d.Checks, finding{Check: check, Result: "warning", Detail: fmt.Sprintf(format, args...)})
-}
-
-func (d *diagnosis) failed() bool {
-	for _, f := range d.Checks {
-		if f.Result == "failed" {
-			return true
-		}
-	}
-	return false
-}
 
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -61,26 +23,20 @@ graph store answers, that the login can only read, that the graph is there and f
 the graph's. It changes nothing and ends with 1 when something would keep a tool from working.`,
 		Args: cobra.NoArgs,
 	}
-	return a.verb(cmd, modelKeys, func(ctx context.Context, _ []string) error {
+	return a.Verb(cmd, modelKeys, func(ctx context.Context, _ []string) error {
 		d, err := a.examine(ctx)
 		if err != nil {
 			return err
 		}
-		if err := a.print(d, d.print); err != nil {
-			return err
-		}
-		if d.failed() {
-			return &exitError{code: exitFailed}
-		}
-		return nil
+		return a.Show(d)
 	})
 }
 
-func (a *app) examine(ctx context.Context) (*diagnosis, error) {
-	d := &diagnosis{Version: version(), Settings: a.cfg.Effective(), Warnings: a.cfg.Warnings}
+func (a *app) examine(ctx context.Context) (*commandline.Diagnosis, error) {
+	d := a.Diagnose()
 	b := a.newBackend(ctx)
 	_, err := a.newSet(b)
-	d.add("tools", "all that mcp.include names are there", err)
+	d.Add("tools", "all that mcp.include names are there", err)
 	meta := a.checkStore(ctx, d, b)
 	a.checkModel(ctx, d, b, meta)
 	for i := range d.Checks {
@@ -89,33 +45,33 @@ func (a *app) examine(ctx context.Context) (*diagnosis, error) {
 	return d, b.close()
 }
 
-func (a *app) checkStore(ctx context.Context, d *diagnosis, b *backend) (meta shape.Meta) {
-	if !a.cfg.Falkor.External() {
+func (a *app) checkStore(ctx context.Context, d *commandline.Diagnosis, b *backend) (meta shape.Meta) {
+	if !a.Config.Falkor.External() {
 		found, err := engine.Find(b.engineOptions())
-		d.add("engine files", found.RedisServer+", "+found.Module, err)
+		d.Add("engine files", found.RedisServer+", "+found.Module, err)
 	}
 	c, err := b.store.get(ctx, ctx)
 	if err == nil {
 		err = c.client.Ping(ctx)
 	}
 	if err != nil {
-		d.add("graph store", "", b.explain(err))
+		d.Add("graph store", "", b.explain(err))
 		return meta
 	}
-	d.add("graph store", "answers at "+c.client.Address(), nil)
+	d.Add("graph store", "answers at "+c.client.Address(), nil)
 	commands, err := writingCommands(ctx, c.client, b.Graph())
 	switch {
 	case err != nil:
-		d.add("read-only login", "", err)
+		d.Add("read-only login", "", err)
 	case len(commands) > 0:
-		d.warn("read-only login", "the login may also send %s; give queryd one of its own (falkor.reader.username, falkor.reader.password): %s", strings.Join(commands, ", "), readerRule(b.Graph()))
+		d.Warn("read-only login", "the login may also send %s; give queryd one of its own (falkor.reader.username, falkor.reader.password): %s", strings.Join(commands, ", "), readerRule(b.Graph()))
 	default:
-		d.add("read-only login", "writing is refused", nil)
+		d.Add("read-only login", "writing is refused", nil)
 	}
 	return a.checkGraph(ctx, d, b, c)
 }
 
-func (a *app) checkGraph(ctx context.Context, d *diagnosis, b *backend, c *connection) shape.Meta {
+func (a *app) checkGraph(ctx context.Context, d *commandline.Diagnosis, b *backend, c *connection) shape.Meta {
 	meta, err := c.reader.Meta(ctx, b.Graph())
 	exists := meta.Exists
 	if err == nil && !exists {
@@ -123,31 +79,31 @@ func (a *app) checkGraph(ctx context.Context, d *diagnosis, b *backend, c *conne
 	}
 	switch {
 	case err != nil:
-		d.add("graph", "", err)
+		d.Add("graph", "", err)
 		return meta
 	case !exists:
-		d.add("graph", "", fmt.Errorf("%s does not exist; `ingestd run --root DIR` makes it, or set --graph", b.Graph()))
+		d.Add("graph", "", fmt.Errorf("%s does not exist; `ingestd run --root DIR` makes it, or set --graph", b.Graph()))
 		return meta
 	case !meta.Exists:
-		d.warn("graph", "%s was written by another program; names are not looked up in it", b.Graph())
+		d.Warn("graph", "%s was written by another program; names are not looked up in it", b.Graph())
 		return meta
 	case meta.Schema > shape.Schema:
-		d.add("graph", "", fmt.Errorf("%s has schema version %d, this program knows up to %d; use a newer queryd", b.Graph(), meta.Schema, shape.Schema))
+		d.Add("graph", "", fmt.Errorf("%s has schema version %d, this program knows up to %d; use a newer queryd", b.Graph(), meta.Schema, shape.Schema))
 	case meta.FinalizePending:
-		d.warn("graph", "%s changed since its last finalize; if no run is going on, `ingestd finalize` completes it", b.Graph())
+		d.Warn("graph", "%s changed since its last finalize; if no run is going on, `ingestd finalize` completes it", b.Graph())
 	case meta.Counts.Documents == 0:
-		d.warn("graph", "%s is empty; `ingestd run --root DIR` fills it", b.Graph())
+		d.Warn("graph", "%s is empty; `ingestd run --root DIR` fills it", b.Graph())
 	default:
-		d.add("graph", fmt.Sprintf("%s: %d documents, %d chunks, %d entities, %d relations", b.Graph(), meta.Counts.Documents, meta.Counts.Chunks, meta.Counts.Entities, meta.Counts.Relations), nil)
+		d.Add("graph", fmt.Sprintf("%s: %d documents, %d chunks, %d entities, %d relations", b.Graph(), meta.Counts.Documents, meta.Counts.Chunks, meta.Counts.Entities, meta.Counts.Relations), nil)
 	}
 	indexes, err := c.reader.Indexes(ctx, b.Graph())
-	d.checkIndexes(indexes, err)
+	checkIndexes(d, indexes, err)
 	return meta
 }
 
-func (d *diagnosis) checkIndexes(indexes []shape.Index, err error) {
+func checkIndexes(d *commandline.Diagnosis, indexes []shape.Index, err error) {
 	if err != nil {
-		d.add("indexes", "", err)
+		d.Add("indexes", "", err)
 		return
 	}
 	var missing, building []string
@@ -171,49 +127,32 @@ func (d *diagnosis) checkIndexes(indexes []shape.Index, err error) {
 	}
 	switch {
 	case len(missing) > 0:
-		d.warn("indexes", "missing: %s; `ingestd finalize` makes them", strings.Join(missing, ", "))
+		d.Warn("indexes", "missing: %s; `ingestd finalize` makes them", strings.Join(missing, ", "))
 	case len(building) > 0:
-		d.warn("indexes", "being built: %s; hits may be missing meanwhile", strings.Join(building, ", "))
+		d.Warn("indexes", "being built: %s; hits may be missing meanwhile", strings.Join(building, ", "))
 	default:
-		d.add("indexes", "complete", nil)
+		d.Add("indexes", "complete", nil)
 	}
 }
 
-func (a *app) checkModel(ctx context.Context, d *diagnosis, b *backend, meta shape.Meta) {
+func (a *app) checkModel(ctx context.Context, d *commandline.Diagnosis, b *backend, meta shape.Meta) {
 	embedder, err := b.Embedder(ctx)
 	if err == nil {
 		_, err = embedder.Embed(ctx, []string{"a question"})
 	}
 	if err != nil {
-		d.add("embedding model", "", err)
+		d.Add("embedding model", "", err)
 		return
 	}
 	detail := fmt.Sprintf("%s, %d dimensions", embedder.Model(), embedder.Dimension())
 	switch {
 	case meta.EmbeddingModel == "":
-		d.add("embedding model", detail, nil)
+		d.Add("embedding model", detail, nil)
 	case meta.EmbeddingModel != embedder.Model():
-		d.add("embedding model", "", fmt.Errorf("the graph's vectors were made with %s, queryd embeds with %s; set embedder.model_dir and models.engine to the graph's, or run `ingestd finalize --reembed`", meta.EmbeddingModel, embedder.Model()))
+		d.Add("embedding model", "", fmt.Errorf("the graph's vectors were made with %s, queryd embeds with %s; set embedder.model_dir and models.engine to the graph's, or run `ingestd finalize --reembed`", meta.EmbeddingModel, embedder.Model()))
 	case meta.Dimension != embedder.Dimension():
-		d.add("embedding model", "", errors.New(detail+", but the graph's vectors have "+fmt.Sprint(meta.Dimension)))
+		d.Add("embedding model", "", errors.New(detail+", but the graph's vectors have "+fmt.Sprint(meta.Dimension)))
 	default:
-		d.add("embedding model", detail+", as the graph's", nil)
-	}
-}
-
-func (d *diagnosis) print(w io.Writer) {
-	fmt.Fprintf(w, "queryd %s\n\nConfiguration\n", d.Version)
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, s := range d.Settings {
-		fmt.Fprintf(table, "  %s\t%s\t%s\n", s.Key, printable(s.Value), s.Origin)
-	}
-	table.Flush()
-	fmt.Fprintln(w, "\nChecks")
-	for _, f := range d.Checks {
-		fmt.Fprintf(table, "  %s\t%s\t%s\n", f.Result, f.Check, printable(f.Detail))
-	}
-	table.Flush()
-	for _, warning := range d.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", printable(warning))
+		d.Add("embedding model", detail+", as the graph's", nil)
 	}
 }

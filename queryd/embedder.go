@@ -24,7 +24,7 @@ func (e *embedding) close() error {
 
 // localModels names the embedder of the configuration.
 func (a *app) localModels() local.Options {
-	cfg := a.cfg
+	cfg := a.Config
 	return local.Options{
 		Places: models.Places{DepsDir: cfg.Engine.DepsDir, DataDir: cfg.DataDir},
 		Engine: cfg.Models.Engine, Library: cfg.Models.Runtime, Threads: cfg.Models.Threads,

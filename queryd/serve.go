@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"graphmill/commandline"
 	"graphmill/pipeline/engine"
 	"graphmill/queryd/tools"
 	"graphmill/toolserver"
@@ -29,7 +30,7 @@ when the graph store cannot be reached: each call then says why, and works once 
   {"mcpServers": {"graphmill": {"command": "queryd", "args": ["serve"]}}}`,
 		Args: cobra.NoArgs,
 	}
-	return a.verb(cmd, append([]string{"mcp.transport"}, modelKeys...), a.serve)
+	return a.Verb(cmd, append([]string{"mcp.transport"}, modelKeys...), a.serve)
 }
 
 func (a *app) serve(ctx context.Context, _ []string) (err error) {
@@ -40,7 +41,7 @@ func (a *app) serve(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	b := a.newBackend(ctx)
-	b.patience = a.cfg.Queryd.QueryTimeout
+	b.patience = a.Config.Queryd.QueryTimeout
 	set, err := a.newSet(b)
 	if err != nil {
 		return err
@@ -49,11 +50,11 @@ func (a *app) serve(ctx context.Context, _ []string) (err error) {
 	// the call that meets it.
 	go func() {
 		if _, err := b.store.get(ctx, ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("the graph store is not there yet", "error", toolserver.Mask(err.Error(), a.secrets()))
+			a.Log.Warn("the graph store is not there yet", "error", toolserver.Mask(err.Error(), a.secrets()))
 		}
 	}()
 	err = toolserver.ServeStdio(ctx, set, toolserver.Server{
-		Name: "graphmill", Title: "graphmill knowledge graph", Version: version(), Instructions: tools.Guide(set), Log: a.log,
+		Name: "graphmill", Title: "graphmill knowledge graph", Version: commandline.Version(), Instructions: tools.Guide(set), Log: a.Log,
 	}, in, out)
 	cancel()
 	return errors.Join(err, b.close())
@@ -62,7 +63,7 @@ func (a *app) serve(ctx context.Context, _ []string) (err error) {
 // protocolStreams takes standard output away from everything but the protocol:
 // what a library prints goes to standard error.
 func (a *app) protocolStreams() (io.ReadCloser, io.WriteCloser, error) {
-	in, out := io.NopCloser(a.stdin), a.stdout
+	in, out := io.NopCloser(a.Stdin), a.Stdout
 	file, ok := out.(*os.File)
 	if !ok || file.Fd() != 1 {
 		return in, nopCloser{out}, nil
@@ -83,7 +84,7 @@ func (nopCloser) Close() error { return nil }
 
 func (a *app) keepAliveCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: keepAliveVerb, Short: "keep the engine up for engine.linger", Args: cobra.NoArgs, Hidden: true}
-	return a.verb(cmd, nil, func(ctx context.Context, _ []string) error {
+	return a.Verb(cmd, nil, func(ctx context.Context, _ []string) error {
 		return engine.KeepAlive(ctx, a.newBackend(ctx).engineOptions())
 	})
 }

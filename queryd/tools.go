@@ -25,7 +25,7 @@ func (a *app) toolsCommand() *cobra.Command {
 		Short: "print the tools that are served, with their schemas",
 		Args:  cobra.NoArgs,
 	}
-	return a.verb(cmd, nil, a.listTools)
+	return a.Verb(cmd, nil, a.listTools)
 }
 
 func (a *app) listTools(ctx context.Context, _ []string) error {
@@ -39,7 +39,7 @@ func (a *app) listTools(ctx context.Context, _ []string) error {
 	for _, t := range set.Tools() {
 		result.Tools = append(result.Tools, toolInfo{t.Name, t.Title, t.Description, !t.Destructive, t.Input})
 	}
-	return a.print(result, func(w io.Writer) {
+	return a.Print(result, func(w io.Writer) {
 		for _, t := range result.Tools {
 			schema, err := json.MarshalIndent(t.InputSchema, "  ", "  ")
 			if err != nil {

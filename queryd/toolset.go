@@ -9,12 +9,12 @@ import (
 // newSet makes the tools of one session, with a ledger of its own.
 func (a *app) newSet(b *backend) (*toolserver.Set, error) {
 	ledger := evidence.NewLedger(0)
-	list, err := tools.New(b, tools.Options{TopK: a.cfg.Queryd.TopK, Ledger: ledger})
+	list, err := tools.New(b, tools.Options{TopK: a.Config.Queryd.TopK, Ledger: ledger})
 	if err != nil {
 		return nil, err
 	}
 	return toolserver.NewSet(list, toolserver.Options{
-		MaxReplyChars: a.cfg.Queryd.MaxReplyChars, Include: a.cfg.MCP.Include,
-		Secrets: a.secrets(), Drop: ledger.Drop, Log: a.log,
+		MaxReplyChars: a.Config.Queryd.MaxReplyChars, Include: a.Config.MCP.Include,
+		Secrets: a.secrets(), Drop: ledger.Drop, Log: a.Log,
 	})
 }
