@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -149,14 +150,18 @@ func (a *app) checkModels(ctx context.Context, d *doctorResult) {
 		return
 	}
 	defer w.close()
-	w.mu.Lock()
-	_, err = w.loadGLiNER()
-	w.mu.Unlock()
 	detail := ""
-	if err == nil {
-		detail = fmt.Sprintf("%s on %s", w.gliner.Identity, w.engine.Name())
+	if choosesGLiNER(a.cfg.Plan) {
+		w.mu.Lock()
+		_, err = w.loadGLiNER()
+		w.mu.Unlock()
+		if err == nil {
+			detail = fmt.Sprintf("%s on %s", w.gliner.Identity, w.engine.Name())
+		}
+		d.add("extraction model", detail, err)
+	} else {
+		d.add("extraction model", "none; no rule chooses gliner", nil)
 	}
-	d.add("extraction model", detail, err)
 	embedder, err := w.embedder()
 	if err == nil {
 		detail = fmt.Sprintf("%s, %d dimensions", embedder.Model(), embedder.Dimension())
@@ -166,6 +171,23 @@ func (a *app) checkModels(ctx context.Context, d *doctorResult) {
 	if w.engine != nil {
 		d.add("model engine", fmt.Sprintf("%s %s", w.engine.Name(), models.RuntimeVersion), nil)
 	}
+}
+
+// choosesGLiNER reports whether some file may be extracted by GLiNER. Files that
+// no rule names are.
+func choosesGLiNER(plan configs.Plan) bool {
+	if !slices.Contains(plan.Limits.Extractors, "gliner") {
+		return false
+	}
+	for _, rule := range plan.Rules {
+		if len(rule.Extractors) == 0 || slices.Contains(rule.Extractors, "gliner") {
+			return true
+		}
+		if rule.Match == "**" || rule.Match == "**/*" {
+			return false
+		}
+	}
+	return true
 }
 
 func (a *app) checkInputs(d *doctorResult) {
