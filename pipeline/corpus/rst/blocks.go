@@ -2,6 +2,7 @@ package rst
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -10,7 +11,7 @@ import (
 
 var (
 	bulletItem  = regexp.MustCompile(`^[-*+•‣⁃](?: +|$)`)
-	numberItem  = regexp.MustCompile(`^(?:\(?(?:[0-9]{1,9}|[a-zA-Z#]|[ivxlcdmIVXLCDM]{1,8})\)|(?:[0-9]{1,9}|[a-zA-Z#]|[ivxlcdmIVXLCDM]{1,8})\.) +`)
+	numberItem  = regexp.MustCompile(`^(?:\(?(?:[0-9]{1,9}|[a-zA-Z#]|[ivxlcdmIVXLCDM]{1,8})\)|(?:[0-9]{1,9}|[a-zA-Z#]|[ivxlcdmIVXLCDM]{1,8})\.)(?: +|$)`)
 	fieldItem   = regexp.MustCompile(`^:([^:\s](?:[^:\\]|\\.|:[^ ]){0,100}?):(?: +|$)`)
 	optionItem  = regexp.MustCompile(`^(?:(?:--?|/|\+)[A-Za-z0-9?][\w-]*(?:[ =]<?[A-Za-z][\w.-]*>?)?(?:, )?)+(?:  +|$)`)
 	simpleTable = regexp.MustCompile(`^=+(?: +=+)+$`)
@@ -24,12 +25,18 @@ func (p *parser) body(lines []string, c place) {
 		p.add(c, p.inline(strings.Join(strings.Fields(strings.Join(lines, " ")), " ")))
 		return
 	}
+	number := 0
+	c.number = &number
 	for i := 0; i < len(lines) && p.ctx.Err() == nil && !p.builder.Full(); {
 		if lines[i] == "" {
 			i++
 			continue
 		}
+		before := number
 		i += max(1, p.block(lines[i:], c))
+		if number == before {
+			number = 0
+		}
 	}
 }
 
@@ -45,7 +52,7 @@ func (p *parser) block(lines []string, c place) int {
 		return p.indentedQuote(lines, c)
 	case strings.HasPrefix(line, ".. ") || line == "..":
 		return p.explicit(lines, c)
-	case strings.HasPrefix(line, "__ "):
+	case strings.HasPrefix(line, "__ ") || line == "__":
 		return 1
 	case gridTable.MatchString(line):
 		return p.grid(lines)
@@ -67,7 +74,7 @@ func (p *parser) block(lines []string, c place) int {
 		return p.field(lines, c)
 	case numberItem.MatchString(line) && enumerates(lines):
 		mark := numberItem.FindString(line)
-		return p.item(lines, len(mark), strings.TrimRight(mark, " ")+" ", c)
+		return p.item(lines, len(mark), c.numbered(strings.TrimRight(mark, " "))+" ", c)
 	case optionItem.MatchString(line):
 		return p.option(lines, c)
 	}
@@ -196,10 +203,27 @@ func (p *parser) item(lines []string, width int, marker string, c place) int {
 	return n
 }
 
+// numbered is a list item's mark with the number that "#" stands for. It counts
+// the items of the list.
+func (c place) numbered(mark string) string {
+	if c.number == nil {
+		return mark
+	}
+	*c.number++
+	digits := strings.Trim(mark, "().")
+	if n, err := strconv.Atoi(digits); err == nil {
+		*c.number = n
+	}
+	return strings.Replace(mark, "#", strconv.Itoa(*c.number), 1)
+}
+
 // enumerates reports whether a line that looks like a numbered item is one: its
 // next line is blank, indented or an item too. Otherwise it is a paragraph that
-// starts with an initial or a number.
+// starts with an initial or a number. A mark alone needs its text below.
 func enumerates(lines []string) bool {
+	if !strings.Contains(lines[0], " ") {
+		return len(lines) > 1 && indentOf(lines[1]) > 0
+	}
 	return len(lines) == 1 || lines[1] == "" || indentOf(lines[1]) > 0 || numberItem.MatchString(lines[1])
 }
 

@@ -25,10 +25,7 @@ func (p *parser) explicit(lines []string, c place) int {
 	rest := dedent(lines[1:1+n], least)
 	head := strings.TrimSpace(strings.TrimPrefix(lines[0], ".."))
 	if m := footnoteLine.FindStringSubmatch(head); m != nil {
-		marker := "[" + strings.TrimLeft(m[1], "#") + "] "
-		if m[1] == "#" || m[1] == "*" {
-			marker = "[" + m[1] + "] "
-		}
+		marker := "[" + p.footnotes.definition(m[1]) + "] "
 		inner := c.inside()
 		inner.marker = &marker
 		p.body(append([]string{m[2]}, rest...), inner)
@@ -84,6 +81,11 @@ func (p *parser) directive(d directive, c place) {
 		p.labelled(label(d.name), append(strings.Split(d.argument, "\n"), d.content...), c)
 	case "versionadded", "versionchanged", "deprecated", "deprecated-removed", "versionremoved":
 		version, text, _ := strings.Cut(strings.ReplaceAll(d.argument, "\n", " "), " ")
+		if d.name == "deprecated-removed" {
+			var removed string
+			removed, text, _ = strings.Cut(text, " ")
+			version += ", will be removed in version " + removed
+		}
 		p.labelled(versions[d.name]+version+": ", append([]string{text}, d.content...), c)
 	case "code-block", "code", "sourcecode", "parsed-literal", "productionlist", "doctest", "testcode", "testoutput", "prompt",
 		"ipython", "math", "graphviz", "digraph", "graph", "mermaid", "uml", "console", "command-output":
@@ -93,7 +95,7 @@ func (p *parser) directive(d directive, c place) {
 	case "raw", "toctree", "contents", "include", "literalinclude", "index", "highlight", "highlightlang", "currentmodule",
 		"currentlibrary", "default-role", "role", "default-domain", "sectnum", "section-numbering", "target-notes", "tabularcolumns",
 		"tableofcontents", "testsetup", "testcleanup", "autosummary", "program", "namespace", "sectionauthor", "codeauthor", "title",
-		"bibliography", "todolist", "restructuredtext-test-directive":
+		"bibliography", "todolist", "restructuredtext-test-directive", "module", "moduleauthor":
 		// Nothing of them is seen, or it is generated.
 	case "meta":
 		for _, line := range append(strings.Split(d.argument, "\n"), d.content...) {
@@ -132,7 +134,7 @@ func (p *parser) labelled(label string, content []string, c place) {
 	inner.marker = &label
 	p.body(content, inner)
 	if strings.Contains(label, "version") {
-		label = strings.TrimSuffix(label, ": ")
+		label = strings.TrimSuffix(label, ": ") + "."
 		p.leftOver(inner)
 	}
 }
@@ -143,8 +145,11 @@ func (p *parser) code(d directive) {
 		content = append(strings.Split(d.argument, "\n"), content...)
 	}
 	text := strings.Join(content, "\n")
-	if d.name == "parsed-literal" {
+	switch d.name {
+	case "parsed-literal":
 		text = p.inline(text)
+	case "productionlist":
+		text = strings.ReplaceAll(text, "`", "")
 	}
 	p.builder.Add(corpus.Code, 0, text)
 }
@@ -224,7 +229,7 @@ func (p *parser) readSubstitutions(lines []string) {
 		case "image":
 			p.substitutions[m[1]] = p.inline(newDirective("image", m[3], more).options["alt"])
 		case "unicode":
-			p.substitutions[m[1]] = ""
+			p.substitutions[m[1]] = unicodeText(m[3])
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (s *scanner) step() {
 	case ':':
 		if m := roleBefore.FindStringSubmatch(rest[:min(len(rest), 256)]); m != nil && s.starts(len(m[0])) {
 			if content, end, ok := s.closed(s.at+len(m[0]), "`"); ok {
-				s.out.WriteString(roleText(m[1], unescape(content)))
+				s.out.WriteString(s.parser.roleText(m[1], unescape(content)))
 				s.at = end
 				return
 			}
@@ -53,8 +53,10 @@ func (s *scanner) step() {
 		s.substitute()
 	case '_':
 		s.underscore(rest)
+	case '[':
+		s.footnote(rest)
 	default:
-		n := strings.IndexAny(rest[1:], "\\:`*|_")
+		n := strings.IndexAny(rest[1:], "\\:`*|_[")
 		if n < 0 {
 			n = len(rest) - 1
 		}
@@ -80,16 +82,28 @@ func (s *scanner) escape(rest string) {
 }
 
 // starts reports whether inline markup can begin here: after white space or an
-// opening sign, and before something that is not white space.
+// opening sign, and before something that is not white space. What stands alone
+// between quotes or brackets begins none: "*" is an asterisk.
 func (s *scanner) starts(length int) bool {
+	var before rune
 	if s.at > 0 {
-		before, _ := utf8.DecodeLastRuneInString(s.text[:s.at])
+		before, _ = utf8.DecodeLastRuneInString(s.text[:s.at])
 		if !unicode.IsSpace(before) && before != '\\' && !strings.ContainsRune("-:/'\"<([{—–“‘«", before) && !unicode.Is(unicode.Ps, before) && !unicode.Is(unicode.Pi, before) {
 			return false
 		}
 	}
 	next, _ := utf8.DecodeRuneInString(s.text[s.at+length:])
-	return s.at+length < len(s.text) && !unicode.IsSpace(next)
+	return s.at+length < len(s.text) && !unicode.IsSpace(next) && next != closerOf(before)
+}
+
+// closerOf is the sign that closes what opener opens; 0 for none.
+func closerOf(opener rune) rune {
+	const openers, closers = "'\"([{<‘“«", "'\")]}>’”»"
+	at := strings.IndexRune(openers, opener)
+	if opener == 0 || at < 0 {
+		return 0
+	}
+	return []rune(closers)[utf8.RuneCountInString(openers[:at])]
 }
 
 // closed finds the end of markup whose content starts at from. The delimiter
@@ -196,9 +210,12 @@ func (s *scanner) substitute() {
 // underscore reads the mark after a reference name, and the one before an
 // inline target.
 func (s *scanner) underscore(rest string) {
-	if strings.HasPrefix(rest, "_`") && s.starts(1) {
-		s.at++
-		return
+	if strings.HasPrefix(rest, "_`") && s.starts(2) {
+		if content, end, ok := s.closed(s.at+2, "`"); ok {
+			s.out.WriteString(unescape(content))
+			s.at = end
+			return
+		}
 	}
 	n := 1
 	if strings.HasPrefix(rest, "__") {
@@ -249,25 +266,33 @@ func linkText(content string) string {
 }
 
 // roleText is what is read of interpreted text.
-func roleText(role, content string) string {
-	name := role[strings.LastIndexByte(role, ':')+1:]
+func (p *parser) roleText(role, content string) string {
+	name := strings.ToLower(role[strings.LastIndexByte(role, ':')+1:])
 	text := linkText(content)
 	if text != content {
 		return text
 	}
+	content = strings.TrimPrefix(content, "!")
 	switch name {
 	case "rfc", "pep", "cve", "cwe":
 		return strings.ToUpper(name) + " " + content
 	case "func", "meth", "method", "function":
-		text = lastPart(strings.TrimPrefix(text, "!"))
+		text = lastPart(strings.TrimPrefix(content, "."))
 		if !strings.HasSuffix(text, ")") {
 			text += "()"
 		}
 		return text
+	case "class", "attr", "mod", "exc", "data", "const", "obj":
+		// The dot tells where to look a name up.
+		return lastPart(strings.TrimPrefix(content, "."))
+	case "ref":
+		if title := p.targets[normalName(content)]; title != "" {
+			return title
+		}
 	case "raw-html":
 		return ""
 	}
-	return lastPart(strings.TrimPrefix(text, "!"))
+	return lastPart(content)
 }
 
 // lastPart is the last part of a dotted name after "~".

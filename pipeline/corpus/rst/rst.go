@@ -27,6 +27,8 @@ func (Parser) Parse(ctx context.Context, file corpus.File, data []byte, limits c
 		metadata: make(map[string]string), substitutions: make(map[string]string),
 	}
 	lines := splitLines(text)
+	p.footnotes = numberFootnotes(lines)
+	p.readTargets(lines)
 	p.readSubstitutions(lines)
 	p.body(p.readHeader(lines), place{top: true})
 	if err := ctx.Err(); err != nil {
@@ -55,6 +57,8 @@ type parser struct {
 	styles        []string // the section markers in order of appearance
 	metadata      map[string]string
 	substitutions map[string]string
+	targets       map[string]string // headings by the labels before them
+	footnotes     footnotes
 	endless       *string // the last of lines that hold no table's end
 }
 
@@ -65,6 +69,7 @@ type place struct {
 	quote  bool
 	lists  int     // how many lists it is in
 	marker *string // of the list item or note that begins; emptied once it has
+	number *int    // of the list's item before
 }
 
 func (c place) inside() place {

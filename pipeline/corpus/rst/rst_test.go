@@ -32,7 +32,7 @@ list_item: - one two
 list_item: more
 list_item 1: - deep
 list_item: - last
-list_item: #. auto
+list_item: 1. auto
 list_item: 2) odd
 list_item: (c) paren
 paragraph: A. Einstein was a man.
@@ -66,7 +66,7 @@ paragraph: One line\nTwo lines
 		"notes": {".. note:: Take care\n   of it.\n\n   And more.\n\n.. versionadded:: 3.2\n\n.. versionchanged:: 3.4 It differs.\n\n.. warning::\n\n   - a\n", `
 paragraph: Note: Take care of it.
 paragraph: And more.
-paragraph: Added in version 3.2
+paragraph: Added in version 3.2.
 paragraph: Changed in version 3.4: It differs.
 list_item: Warning: - a
 `},
@@ -85,9 +85,51 @@ paragraph: arg
 paragraph: Kept text.
 `},
 		"footnotes and citations": {"See [#note]_.\n\n.. [#note] The **text**\n   of it.\n.. [CIT2002] A book.\n", `
-paragraph: See [#note].
-paragraph: [note] The text of it.
+paragraph: See [1].
+paragraph: [1] The text of it.
 paragraph: [CIT2002] A book.
+`},
+		"numbered footnotes": {"A [#]_, B [#two]_, C [2]_, D [#]_, E [*]_ and F [*]_; ``[#]_``.\n\n.. [#] one\n.. [#two] three\n.. [2] two\n.. [#] four\n.. [*] star\n.. [*] dagger\n", `
+paragraph: A [1], B [3], C [2], D [4], E [*] and F [†]; [#]_.
+paragraph: [1] one
+paragraph: [3] three
+paragraph: [2] two
+paragraph: [4] four
+paragraph: [*] star
+paragraph: [†] dagger
+`},
+		"numbered items": {"3. three\n#. four\n#. five\n\ntext\n\n#. one\n\n   #. inner\n   #. next\n\n#. two\n", `
+list_item: 3. three
+list_item: 4. four
+list_item: 5. five
+paragraph: text
+list_item: 1. one
+list_item 1: 1. inner
+list_item 1: 2. next
+list_item: 2. two
+`},
+		"signs in quotes and targets": {"Use \"*\" or (*) or '\\*' and \"**\", an _`inline target`, \\*not this*.\n\n__\n.. __: http://x\n\n:PEP:`8`\n", `
+paragraph: Use \"*\" or (*) or '*' and \"**\", an inline target, *not this*.
+paragraph: PEP 8
+`},
+		"numbers above their text": {"(1)\n   one\n\n2.\n   two\n\nA.\n", `
+list_item: (1) one
+list_item: 2. two
+paragraph: A.
+`},
+		"modules, dates of removal and names to look up": {".. module:: x\n.. moduleauthor:: Ann\n.. deprecated-removed:: 3.1 3.3 Use :func:`.other`, :file:`.netrc` or :file:`..`.\n", `
+paragraph: Deprecated since version 3.1, will be removed in version 3.3: Use other(), .netrc or ...
+`},
+		"references to parts": {"See :ref:`here`, :ref:`there` and :ref:`it <here>`.\n\n.. _here:\n.. _`There`:\n\nThe *part*\n----------\n", `
+paragraph: See The part, The part and it.
+heading 1: The part
+`},
+		"characters by number": {"Copyright |c| 2024, |tm|.\n\n.. |c| unicode:: U+00A9 .. the sign\n.. |tm| unicode:: Brand U+2122\n   :trim:\n", `
+paragraph: Copyright © 2024, Brand™.
+`},
+		"cells that span": {"+-----+-----+---+\n| a   | b       |\n+=====+=====+===+\n| one | two words |\n+-----+ over    +\n| c   | rows    |\n+-----+-----+---+\n| d   | e   | - |\n+-----+-----+---+\n\n=====  =====  ======\n   Inputs     Output\n------------  ------\n  A      B    A or B\n=====  =====  ======\nFalse  False  False\n=====  =====  ======\n", `
+table: a | b\none | two words over rows\nc\nd | e | -
+table: Inputs |  | Output\nA | B | A or B\nFalse | False | False
 `},
 		"grid tables": {"+------+-------+\n| Name | Age   |\n+======+=======+\n| Ann  | 12    |\n| Lee  |       |\n+------+-------+\n| both columns |\n+------+-------+\n", `
 table: Name | Age\nAnn Lee | 12\nboth columns

@@ -1,6 +1,8 @@
 package rst
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"graphmill/pipeline/corpus"
@@ -10,61 +12,112 @@ import (
 // cell that spans rows gives each of them its part.
 func (p *parser) grid(lines []string) int {
 	n := until(lines, func(s string) bool { return s == "" || s[0] != '+' && s[0] != '|' })
-	var bounds []int // columns of the vertical lines
-	for i := range len(lines[0]) {
-		if lines[0][i] == '+' {
-			bounds = append(bounds, i)
-		}
+	t := gridTableText{bounds: boundsOf(lines[:n]), open: make(map[int]*[]string)}
+	for _, line := range lines[1:n] {
+		t.line([]rune(line))
 	}
-	var rows []string
-	var cells []string
-	flush := func() {
-		row := make([]string, 0, len(cells))
-		for _, cell := range cells {
-			row = append(row, p.inline(strings.TrimSpace(cell)))
+	text := make([]string, 0, len(t.rows))
+	for _, cells := range t.rows {
+		var row []string
+		for _, bound := range slices.Sorted(maps.Keys(cells)) {
+			shown := ""
+			if cell := cells[bound]; cell != nil {
+				shown = p.inline(joinLines(*cell))
+			}
+			row = append(row, shown)
 		}
 		if strings.Join(row, "") != "" {
-			rows = append(rows, strings.Trim(strings.Join(row, " | "), " |"))
-		}
-		cells = nil
-	}
-	for _, line := range lines[1:n] {
-		if line[0] == '+' && strings.Trim(line, "+-=") == "" {
-			flush()
-			continue
-		}
-		parts := splitAt([]rune(line), bounds)
-		if len(cells) != len(parts) {
-			if len(cells) > 0 {
-				flush()
-			}
-			cells = make([]string, len(parts))
-		}
-		for i, part := range parts {
-			if part = strings.TrimSpace(part); strings.Trim(part, "+-=|") != "" || part == "-" {
-				cells[i] += " " + part
-			}
+			text = append(text, strings.TrimRight(strings.Join(row, " | "), " |"))
 		}
 	}
-	flush()
-	p.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
+	p.builder.Add(corpus.Table, 0, strings.Join(text, "\n"))
 	return n
 }
 
-// splitAt cuts a row at those column bounds where a line is drawn.
-func splitAt(line []rune, bounds []int) []string {
-	var parts []string
-	start := 1
-	for _, at := range bounds[1:] {
-		if at < len(line) && (line[at] == '|' || line[at] == '+') {
-			parts = append(parts, string(line[min(start, at):at]))
-			start = at + 1
+// gridTableText collects the lines of a table's cells.
+type gridTableText struct {
+	bounds []int
+	rows   []map[int]*[]string // by bound; a cell that spans rows is nil in all but the first
+	open   map[int]*[]string   // by the number of the bound that they start at
+	inRow  bool
+}
+
+// boundsOf are the places of the vertical lines, in all rows.
+func boundsOf(lines []string) []int {
+	crossed := make(map[int]bool)
+	for _, line := range lines {
+		if strings.Trim(line, "+-=") != "" {
+			continue
+		}
+		for i := range len(line) {
+			if line[i] == '+' {
+				crossed[i] = true
+			}
 		}
 	}
-	if start < len(line) {
-		parts = append(parts, strings.TrimSuffix(string(line[start:]), "|"))
+	return slices.Sorted(maps.Keys(crossed))
+}
+
+// line takes one line apart at those bounds where something is drawn. Drawn
+// between two bounds, a line ends the cell above it; text goes on with its own.
+func (t *gridTableText) line(line []rune) {
+	type part struct {
+		bound int
+		text  string
 	}
-	return parts
+	var parts []part
+	border, start := false, 0
+	for k := 1; k <= len(t.bounds); k++ {
+		end := len(line)
+		if k < len(t.bounds) {
+			if end = t.bounds[k]; end < len(line) && line[end] != '|' && line[end] != '+' {
+				continue
+			}
+		}
+		from := t.bounds[start] + 1
+		if from >= len(line) || from > end {
+			break
+		}
+		text := strings.TrimSpace(string(line[from:min(end, len(line))]))
+		if k == len(t.bounds) {
+			text = strings.TrimSpace(strings.TrimSuffix(text, "|"))
+		}
+		if text != "" && strings.Trim(text, "-+") == "" && len(text) > 1 || text != "" && strings.Trim(text, "=+") == "" {
+			border = true
+			for b := start; b < k; b++ {
+				delete(t.open, b)
+			}
+		} else if text != "" || k < len(t.bounds) {
+			parts = append(parts, part{start, text})
+		}
+		start = k
+	}
+	if border {
+		t.inRow = false
+	}
+	for _, p := range parts {
+		t.add(p.bound, p.text)
+	}
+}
+
+func (t *gridTableText) add(bound int, text string) {
+	cell := t.open[bound]
+	if !t.inRow {
+		if cell != nil && text == "" {
+			return
+		}
+		t.inRow = true
+		t.rows = append(t.rows, make(map[int]*[]string))
+	}
+	row := t.rows[len(t.rows)-1]
+	if cell == nil {
+		cell = new([]string)
+		t.open[bound] = cell
+		row[bound] = cell
+	} else if row[bound] != cell {
+		row[bound] = nil // it spans from a row above
+	}
+	*cell = append(*cell, text)
 }
 
 // simple reads a table whose columns are marked by lines of "=". It returns 0
@@ -125,12 +178,20 @@ func columnsOf(border string) []int {
 	return starts
 }
 
+// sliceColumns cuts a line where columns start. Text that stands on a column's
+// margin belongs to the cell before, which spans both.
 func sliceColumns(line []rune, starts []int) []string {
 	cells := make([]string, len(starts))
 	for i, start := range starts {
+		if i > 0 && start <= len(line) && line[start-1] != ' ' {
+			continue
+		}
 		end := len(line)
-		if i+1 < len(starts) {
-			end = min(end, starts[i+1])
+		for _, next := range starts[i+1:] {
+			if next > len(line) || line[next-1] == ' ' {
+				end = min(end, next)
+				break
+			}
 		}
 		if start < end {
 			cells[i] = strings.TrimSpace(string(line[start:end]))
