@@ -107,7 +107,8 @@ func (r *Root) withFile(file File, use func(handle *os.File, size int64) error) 
 
 func (r *Root) readAll(ctx context.Context, file File, handle *os.File, keep func([]byte)) (string, error) {
 	var digest hash.Hash = sha256.New()
-	block := make([]byte, readBlock)
+	// Most files are small, and a block for each would be the run's largest cost.
+	block := make([]byte, min(readBlock, max(file.Size, 4<<10)+1))
 	for total := int64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return "", err
