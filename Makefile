@@ -13,6 +13,7 @@ DEMO_QUESTION ?= Who founded Debian, and when?
 
 TEST_TIMEOUT ?= 10m
 SOAK_TIME ?= 10m
+FUZZ_TIME ?= 1m
 BENCH ?= .
 
 .DEFAULT_GOAL := help
@@ -54,8 +55,9 @@ demo: deps build ## build, ingest examples/corpus, and answer a question about i
 	@echo
 	bin/queryd call retrieve "$$(python3 -c 'import json, os; print(json.dumps({"question": os.environ["DEMO_QUESTION"]}))')"
 
-soak: deps ## the long tests (kill -9 again and again) for SOAK_TIME
+soak: deps ## the long tests: kill -9 again and again for SOAK_TIME, then every fuzz target for FUZZ_TIME
 	GRAPHMILL_SOAK=$(SOAK_TIME) $(GO) test -run Soak -count 1 -timeout 2h ./...
+	scripts/fuzz $(FUZZ_TIME)
 
 bench: deps ## benchmarks; BENCH chooses by name
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
