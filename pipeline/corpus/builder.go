@@ -81,20 +81,32 @@ func trimBlock(kind BlockKind, text string) string {
 }
 
 // dropControls removes what Decode removes, which character references in
-// markup can bring back, and page breaks, which are no part of a block.
+// markup can bring back, and page breaks, which are no part of a block. Spaces
+// that only keep a line from breaking become spaces, and what only says where a
+// word may break goes: nobody sees them, and names that hold them are not found.
 func dropControls(text string) string {
-	if utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0 {
+	if utf8.ValidString(text) && strings.IndexFunc(text, unseen) < 0 {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
-		if r == '\r' || r == '\f' {
+		switch {
+		case r == '\r' || r == '\f':
 			return '\n'
-		}
-		if isControl(r) {
+		case r == '\u00a0' || r == '\u202f' || r == '\u2007':
+			return ' '
+		case unseen(r):
 			return -1
 		}
 		return r
 	}, text)
+}
+
+func unseen(r rune) bool {
+	switch r {
+	case '\u00a0', '\u202f', '\u2007', '\u00ad', '\u200b', '\u2060', '\ufeff':
+		return true
+	}
+	return isControl(r)
 }
 
 func isControl(r rune) bool { return r < 0x20 && r != '\t' && r != '\n' || r == 0x7f }

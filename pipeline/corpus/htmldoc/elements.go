@@ -46,7 +46,10 @@ func dropped(n *html.Node) bool {
 			return true
 		}
 	}
-	return hasClass(n, "headerlink", "linenos", "lineno", "mw-editsection", "navbox", "sphinxsidebar", "noprint", "navheader", "navfooter", "breadcrumb", "breadcrumbs")
+	// What their style sheets hide or keep off paper: permanent links, line
+	// numbers, mdBook's lines of code that are not shown, and bars of links.
+	return hasClass(n, "headerlink", "linenos", "lineno", "boring", "hideme", "mw-editsection", "navbox", "sphinxsidebar", "noprint",
+		"navheader", "navfooter", "docnav", "breadcrumb", "breadcrumbs") || furniture(n)
 }
 
 func inside(n *html.Node, atoms ...atom.Atom) bool {

@@ -24,10 +24,8 @@ func (Parser) Parse(ctx context.Context, file corpus.File, data []byte, limits c
 	if err != nil {
 		return nil, err
 	}
-	size := len(source)
 	if reason := tooTangled(source); reason != "" {
 		source = flatten(source)
-		size = maxGuessBytes + 1 // what is left of its structure is nothing to guess from
 		notes = append(notes, reason+"; read without its inner elements")
 	}
 	page, err := html.ParseWithOptions(strings.NewReader(source), html.ParseOptionEnableScripting(false))
@@ -38,10 +36,10 @@ func (Parser) Parse(ctx context.Context, file corpus.File, data []byte, limits c
 		return nil, err
 	}
 	facts := readHead(page)
-	content, heading := mainContent(page, size)
+	content, heading := mainContent(page)
 	builder := &corpus.Builder{Limit: limits.WithDefaults().MaxTextBytes}
 	builder.Add(corpus.Heading, 1, heading)
-	w := &writer{builder: builder}
+	w := &writer{builder: builder, typed: isTyped(content)}
 	w.children(content)
 	w.flush()
 	document, err := builder.Document(file, corpus.HTML)

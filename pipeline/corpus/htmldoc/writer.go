@@ -22,6 +22,7 @@ type writer struct {
 	lists   int // how many lists it is in
 	item    bool
 	marker  string // of the list item that begins; "" once it has begun
+	typed   bool   // preformatted text is the page's own
 }
 
 // flow is text in which white space collapses as a browser does it.
@@ -103,7 +104,7 @@ func (w *writer) element(n *html.Node) {
 	case atom.Br:
 		w.line.newline()
 	case atom.Img:
-		w.line.write(" " + attr(n, "alt") + " ")
+		w.line.write(" " + alternative(n) + " ")
 	case atom.Q:
 		w.line.write("“")
 		w.children(n)
@@ -111,8 +112,7 @@ func (w *writer) element(n *html.Node) {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		w.inHeading(n)
 	case atom.Pre, atom.Listing, atom.Xmp:
-		w.flush()
-		w.builder.Add(corpus.Code, 0, rawText(n))
+		w.preformatted(n)
 	case atom.Table:
 		w.table(n)
 	case atom.Ul, atom.Ol, atom.Menu, atom.Dl, atom.Dir:
@@ -125,6 +125,14 @@ func (w *writer) element(n *html.Node) {
 		w.children(n)
 		w.flush()
 		w.quotes--
+	case atom.Div:
+		if hasClass(n, "summary-table") {
+			w.grid(n)
+			return
+		}
+		w.flush()
+		w.children(n)
+		w.flush()
 	default:
 		if block(n.DataAtom) {
 			w.flush()
@@ -207,6 +215,39 @@ func (w *writer) table(n *html.Node) {
 	w.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
 }
 
+// grid writes a table that javadoc draws with boxes: those of the class
+// col-first begin a row.
+func (w *writer) grid(n *html.Node) {
+	w.flush()
+	var rows, cells []string
+	flush := func() {
+		if strings.Join(cells, "") != "" {
+			rows = append(rows, strings.Join(cells, " | "))
+		}
+		cells = nil
+	}
+	for cell := n.FirstChild; cell != nil; cell = cell.NextSibling {
+		if cell.Type != html.ElementNode || dropped(cell) {
+			continue
+		}
+		if hasClass(cell, "col-first") {
+			flush()
+		}
+		cells = append(cells, cellText(cell))
+	}
+	flush()
+	w.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
+}
+
+// alternative is the text of a picture; a row of signs is none.
+func alternative(n *html.Node) string {
+	alt := attr(n, "alt")
+	if strings.IndexFunc(alt, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r >= 0x80 }) < 0 {
+		return ""
+	}
+	return alt
+}
+
 func rowText(row *html.Node) string {
 	var cells []string
 	empty := true
@@ -235,7 +276,7 @@ func cellText(n *html.Node) string {
 				f.write(child.Data)
 			case child.Type != html.ElementNode || dropped(child):
 			case child.DataAtom == atom.Img:
-				f.write(" " + attr(child, "alt") + " ")
+				f.write(" " + alternative(child) + " ")
 			case block(child.DataAtom) || child.DataAtom == atom.Br || child.DataAtom == atom.Li:
 				f.write(" ")
 				walk(child)
