@@ -11,6 +11,7 @@ import (
 // alone, whatever the way there.
 
 func TestGraphDoesNotDependOnWorkersOrTransactions(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(40, 1)
 	want := ""
@@ -35,6 +36,7 @@ func TestGraphDoesNotDependOnWorkersOrTransactions(t *testing.T) {
 }
 
 func TestGraphDoesNotDependOnHowRunsAreCut(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(24, 2)
 	w.ingest(0, "--graph", "whole")
@@ -59,6 +61,7 @@ func TestGraphDoesNotDependOnHowRunsAreCut(t *testing.T) {
 }
 
 func TestUpdatingGivesTheGraphOfBuildingAnew(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(18, 3)
 	w.ingest(0, "--graph", "updated")
@@ -86,6 +89,7 @@ func TestUpdatingGivesTheGraphOfBuildingAnew(t *testing.T) {
 }
 
 func TestForgettingAndIngestingGivesTheSameGraph(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(12, 5)
 	w.ingest(0)
@@ -113,6 +117,7 @@ func TestForgettingAndIngestingGivesTheSameGraph(t *testing.T) {
 
 // What two documents say of one entity survives either of them.
 func TestWhatAnotherDocumentSupportsSurvives(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.write("b.txt", "Ada Lovelace met Charles Babbage. Ada Lovelace met Mary Somerville.")

@@ -68,6 +68,7 @@ func external(t *testing.T, arguments ...string) (host, port string) {
 }
 
 func TestExternalServerByUserAndPassword(t *testing.T) {
+	t.Parallel()
 	host, port := external(t, "--appendonly", "yes", "--appendfsync", "always")
 	w := newWorld(t)
 	w.fill(6, 1)
@@ -113,6 +114,7 @@ func TestExternalServerByUserAndPassword(t *testing.T) {
 }
 
 func TestServerWithoutAppendOnlyFileIsReported(t *testing.T) {
+	t.Parallel()
 	host, port := external(t, "--appendonly", "no")
 	w := newWorld(t)
 	w.fill(2, 1)
@@ -127,6 +129,7 @@ func TestServerWithoutAppendOnlyFileIsReported(t *testing.T) {
 }
 
 func TestExternalServerByTLS(t *testing.T) {
+	t.Parallel()
 	host, port := external(t, "--appendonly", "yes")
 	authority, certificate := certificates(t)
 	tlsPort := terminateTLS(t, certificate, net.JoinHostPort(host, port))

@@ -13,6 +13,7 @@ import (
 )
 
 func TestBadFilesFailByThemselves(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(6, 1)
 	w.write("binary.txt", "\x00\x01\x02\xff\x00\x00more\x00")
@@ -55,6 +56,7 @@ func TestBadFilesFailByThemselves(t *testing.T) {
 }
 
 func TestDamagedPDFFailsByItself(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("compiles the PDF reader, which takes seconds")
 	}
@@ -70,6 +72,7 @@ func TestDamagedPDFFailsByItself(t *testing.T) {
 // root reads every file, so that the mode alone shows nothing: the kernel
 // refuses a folder of /proc to everybody.
 func TestUnreadableFileFailsByItself(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("SKIPPED: root may read every file; run as another user to test files without read permission")
 	}
@@ -92,6 +95,7 @@ func TestUnreadableFileFailsByItself(t *testing.T) {
 }
 
 func TestFailedUpdateKeepsTheOldVersion(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(4, 1)
 	w.ingest(0)
@@ -106,6 +110,7 @@ func TestFailedUpdateKeepsTheOldVersion(t *testing.T) {
 
 // A document of more chunks than its limit fails before extraction.
 func TestTooManyChunksFailByTheLimitsName(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(3, 1)
 	w.write("long.txt", strings.Repeat("Ada Lovelace met Charles Babbage there and then. ", 300))
@@ -120,6 +125,7 @@ func TestTooManyChunksFailByTheLimitsName(t *testing.T) {
 
 // A setting that is wrong for every file ends the run, once, before any file.
 func TestMissingModelEndsTheRun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.fill(4, 1)
 	w.configure("embedder: {kind: hash}\n")
@@ -144,6 +150,7 @@ func TestMissingModelEndsTheRun(t *testing.T) {
 }
 
 func TestAnotherEmbedderIsRefusedBeforeWork(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(4, 1)
 	w.ingest(0)
@@ -174,6 +181,7 @@ func TestAnotherEmbedderIsRefusedBeforeWork(t *testing.T) {
 }
 
 func TestFailureIsJSONWhenJSONIsAskedFor(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	writeFile(t, filepath.Join(filepath.Dir(w.config), "bad.yaml"), "jobbs: 3\n")
 	for _, c := range []struct {

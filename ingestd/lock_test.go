@@ -25,6 +25,7 @@ func (w *world) large(n int) {
 func committed(e pipeline.Event) bool { return e.Kind == pipeline.Committed }
 
 func TestSecondRunOnOneGraphNamesTheHolder(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.large(40)
 	first := w.startRun()
@@ -55,6 +56,7 @@ func TestSecondRunOnOneGraphNamesTheHolder(t *testing.T) {
 }
 
 func TestRunsOnTwoGraphsShareTheEngine(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.fill(20, 1)
 	var both sync.WaitGroup
@@ -84,6 +86,7 @@ func stopped(t *testing.T, w *world) {
 }
 
 func TestLockOfAKilledRunIsTakenOver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.large(40)
 	first := w.startRun()
@@ -100,6 +103,7 @@ func TestLockOfAKilledRunIsTakenOver(t *testing.T) {
 }
 
 func TestInterruptEndsAtADocumentBoundary(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.large(40)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -128,6 +132,7 @@ func TestInterruptEndsAtADocumentBoundary(t *testing.T) {
 }
 
 func TestInterruptedRunReportsWhatItDid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.large(40)
 	e := w.interrupted("run", "--root", w.corpus, "--output", "json")
@@ -182,6 +187,7 @@ func (w *world) interrupted(args ...string) ended {
 // A run that cannot come to a boundary, here because its engine is stopped,
 // ends on the second Ctrl-C all the same.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.large(60)
 	run := w.startRun()
@@ -213,6 +219,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 }
 
 func TestRunTimeIsABudget(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.large(300)
 	report := w.ingest(exitBudget, "--run-time", "400ms")
@@ -229,6 +236,7 @@ func TestRunTimeIsABudget(t *testing.T) {
 }
 
 func TestRunTimeAlsoBoundsWaitingForTheEngine(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	e := w.run("run", "--root", w.corpus, "--run-time", "1ms", "--output", "json")
 	if e.code != exitBudget || !strings.Contains(e.stdout, `"exit_code": 4`) {

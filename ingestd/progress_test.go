@@ -10,6 +10,7 @@ import (
 )
 
 func TestJSONProgressIsOneObjectALine(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.fill(9, 1)
 	w.write("bad.txt", "\x00\x00binary\x00")
@@ -52,6 +53,7 @@ func TestJSONProgressIsOneObjectALine(t *testing.T) {
 }
 
 func TestPlainProgressAndQuiet(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(5, 1)
 	w.write("bad.txt", "\x00\x00binary\x00")
@@ -79,6 +81,7 @@ func TestPlainProgressAndQuiet(t *testing.T) {
 
 // The keys are a contract: docs/json.md lists them.
 func TestReportHasItsKeys(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.write("p.png", "x")
@@ -111,6 +114,7 @@ func TestReportHasItsKeys(t *testing.T) {
 
 // Names of files may hold what moves a terminal's cursor.
 func TestNamesAreShownHarmless(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	evil := "a\x1b[2Jb\nc‮d.txt"
 	w.write(evil, "Ada Lovelace met Charles Babbage.")

@@ -42,6 +42,7 @@ func appended(t *testing.T, data string) []byte {
 }
 
 func TestSecondRunWritesNothing(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(12, 1)
 	w.write("empty.md", "")
@@ -75,6 +76,7 @@ func TestSecondRunWritesNothing(t *testing.T) {
 }
 
 func TestLookingWritesNothing(t *testing.T) {
+	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(6, 1)
 	before := appended(t, w.data)
@@ -266,6 +268,7 @@ func killing(t *testing.T, files int, seed uint64, enough func(kills int) bool) 
 }
 
 func TestKilledRunsEndInTheUndisturbedGraph(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("kills runs for some seconds")
 	}
