@@ -46,10 +46,11 @@ func TestSecondRunOnOneGraphNamesTheHolder(t *testing.T) {
 	// Looking is not kept out.
 	w.must("status")
 	// One that waits gets its turn.
-	report := w.ingest(0, "--wait", "1m")
-	if got := statuses(report); got != "40 unchanged" {
-		t.Errorf("the run that waited: %s", got)
+	e := w.run("run", "--root", w.corpus, "--wait", "1m")
+	if e.code != 0 || !strings.Contains(e.stdout, "40 unchanged") {
+		t.Errorf("the run that waited: %v", e)
 	}
+	contains(t, e.stderr, "waiting up to 1m0s for `ingestd run`", fmt.Sprintf("pid %d", first.command.Process.Pid))
 	if code := first.wait(t); code != 0 {
 		t.Errorf("the first run ended with %d: %s", code, first.stderr)
 	}

@@ -86,12 +86,23 @@ func (a *app) openSession(ctx context.Context, verb string) (*session, error) {
 	}
 	owner, err := store.LocalOwner(verb)
 	if err == nil {
-		s.lock, err = s.store.Acquire(ctx, owner, lockLease, s.cfg.Wait)
+		err = s.takeLock(ctx, owner)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// takeLock waits as long as wait says, and says for whom.
+func (s *session) takeLock(ctx context.Context, owner store.LockOwner) (err error) {
+	s.lock, err = s.store.Acquire(ctx, owner, lockLease, 0)
+	if held := (*store.HeldError)(nil); errors.As(err, &held) && s.cfg.Wait > 0 {
+		s.say(fmt.Sprintf("waiting up to %s for `ingestd %s` (pid %d on %s), which holds graph %s",
+			s.cfg.Wait, held.Owner.Verb, held.Owner.PID, held.Owner.Host, held.Graph))
+		s.lock, err = s.store.Acquire(ctx, owner, lockLease, s.cfg.Wait)
+	}
+	return err
 }
 
 // close gives everything back, also after ctx ended.

@@ -294,8 +294,9 @@ func skipReport(path string, skipped *corpus.Skipped) DocumentReport {
 // findMissing lists documents of this source whose files are gone. A file that
 // globs or ignore files leave out today is not gone.
 func (r *run) findMissing() {
-	for path := range r.stored {
-		if r.seen[path] || SourceOf(path, r.sources) != r.Source || r.Root.Exists(strings.TrimPrefix(path, storedPath(r.Source, ""))) {
+	for path, d := range r.stored {
+		// Without a plan it is another program's, and of no files root.
+		if d.Fingerprints.Plan == "" || r.seen[path] || SourceOf(path, r.sources) != r.Source || r.Root.Exists(strings.TrimPrefix(path, storedPath(r.Source, ""))) {
 			continue
 		}
 		r.report.MissingCount++
