@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -106,14 +107,32 @@ type progressing struct {
 	command *exec.Cmd
 	events  chan pipeline.Event
 	ended   chan error
-	stderr  *bytes.Buffer
+	stderr  *sharedText
+}
+
+// sharedText is written and read side by side.
+type sharedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *sharedText) WriteString(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.WriteString(text)
+}
+
+func (s *sharedText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 func (w *world) startRun(args ...string) *progressing {
 	w.t.Helper()
 	p := &progressing{
 		command: w.command(append([]string{"run", "--root", w.corpus, "--progress", "json"}, args...)...),
-		events:  make(chan pipeline.Event, 10_000), ended: make(chan error, 1), stderr: new(bytes.Buffer),
+		events:  make(chan pipeline.Event, 10_000), ended: make(chan error, 1), stderr: new(sharedText),
 	}
 	pipe, err := p.command.StderrPipe()
 	if err != nil {
