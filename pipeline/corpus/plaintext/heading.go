@@ -43,6 +43,46 @@ func headingAt(text string, g, next group, whole bool) (lines, depth int) {
 	return 0, 0
 }
 
+// hangingShare is how many of the groups at the left edge of a text must be
+// headings for those to be, and fewestHanging how many there must be.
+const (
+	hangingShare  = 0.8
+	fewestHanging = 2
+)
+
+// hangingHeadings reports whether a text keeps its headings at the left edge
+// and all else indented.
+func hangingHeadings(text string, groups []group) bool {
+	edge, headings := 0, 0
+	for i, g := range groups {
+		var next group
+		if i+1 < len(groups) {
+			next = groups[i+1]
+		}
+		switch {
+		case g[0].indent > 0:
+		case len(next) > 0 && next[0].indent > 0 && hangs(text, g):
+			headings++
+			edge++
+		default:
+			// Headings by their number or a line under them count for neither.
+			if n, _ := headingAt(text, g, next, true); n < len(g) {
+				edge++
+			}
+		}
+	}
+	return headings >= fewestHanging && float64(headings) >= hangingShare*float64(edge)
+}
+
+// hangs reports whether a group may be a heading at the left edge.
+func hangs(text string, g group) bool {
+	if len(g) != 1 || g[0].indent > 0 || g[0].Len() > maxHeading {
+		return false
+	}
+	line := g[0].in(text)
+	return titleLike(line) && !bullet(line) && !strings.ContainsAny(line[len(line)-1:], ".,;:!?") && !strings.ContainsAny(line, "=|{}<>")
+}
+
 var (
 	chapter  = regexp.MustCompile(`^(?:CHAPTER|Chapter|PART|Part|BOOK|Book|SECTION|Section|APPENDIX|Appendix) (?:[IVXLC]{1,7}|\d{1,3}|[A-Z])(?:[.:]|[.:]? [\p{Lu}\d—–-].{0,70})?$`)
 	numbered = regexp.MustCompile(`^(\d{1,2}(?:\.\d{1,3}){0,4})\.?\)? +\p{Lu}[^.;!?]{1,70}$`)
@@ -87,8 +127,11 @@ func ruleDepth(mark byte) int {
 }
 
 func titleLike(s string) bool {
-	return hasLetter(s) && utf8.RuneCountInString(s) <= maxHeading && !strings.Contains(s, "  ") && !bullet(s)
+	return hasLetter(s) && utf8.RuneCountInString(s) <= maxHeading && !strings.Contains(s, "  ") &&
+		(!bullet(s) || headingNumber.MatchString(s))
 }
+
+var headingNumber = regexp.MustCompile(`^\d{1,3}(?:\.\d{1,3})*[.)]? `)
 
 func hasLetter(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) >= 0 }
 

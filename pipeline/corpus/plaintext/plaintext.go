@@ -1,10 +1,13 @@
-// Package plaintext parses text without markup. The text is kept as it stands;
-// only its structure is read: paragraphs, lists, and headings where they are
-// plain enough not to be guessed.
+// Package plaintext parses text without markup. The text is kept as it stands,
+// but for the running headers and footers of text laid out in pages; only its
+// structure is read: paragraphs, lists, and headings where they are plain enough
+// not to be guessed.
 package plaintext
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +27,12 @@ func (Parser) Parse(ctx context.Context, file corpus.File, data []byte, limits c
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	text, pages, removed := unpaginate(text)
+	if removed > 0 {
+		notes = append(notes, fmt.Sprintf("%d running headers and footers left out", removed))
+	}
 	document := FromText(file, text)
+	document.Pages = pages
 	document.Notes = notes
 	return document, nil
 }
@@ -33,12 +41,13 @@ func (Parser) Parse(ctx context.Context, file corpus.File, data []byte, limits c
 func FromText(file corpus.File, text string) *corpus.Document {
 	groups := splitGroups(text)
 	blocks := make([]corpus.Block, 0, len(groups))
+	s := structure{text: text, hanging: hangingHeadings(text, groups)}
 	for i := range groups {
 		var next group
 		if i+1 < len(groups) {
 			next = groups[i+1]
 		}
-		blocks = appendBlocks(blocks, text, groups[i], next)
+		blocks = s.appendBlocks(blocks, groups[i], next)
 	}
 	document := &corpus.Document{
 		File: file, Format: corpus.Text, Text: text, Blocks: blocks,
@@ -96,14 +105,43 @@ func splitGroups(text string) []group {
 // maxHeading is the longest line, in characters, that is taken for a heading.
 const maxHeading = 100
 
+// structure is what is known of a text as a whole while its groups are read.
+type structure struct {
+	text    string
+	hanging bool // lines at the left edge, above indented text, are headings
+	titled  bool // a title was drawn with lines of "=" and the like
+	deeper  int  // how much deeper numbered headings are than their numbers say
+}
+
+// settle is the depth of a heading among those before it: where drawn headings
+// have numbers, those that have numbers alone go by them.
+func (s *structure) settle(heading string, drawn bool, depth int) int {
+	number := strings.TrimRight(headingNumber.FindString(heading), " .)")
+	switch {
+	case drawn && number != "":
+		s.deeper = max(0, depth-1-strings.Count(number, "."))
+	case drawn:
+		s.titled = s.titled || depth == 1
+	case number != "":
+		depth += s.deeper
+	}
+	return depth
+}
+
 // appendBlocks cuts a group into headings, list items and paragraphs.
-func appendBlocks(blocks []corpus.Block, text string, g, next group) []corpus.Block {
-	whole := true
+func (s *structure) appendBlocks(blocks []corpus.Block, g, next group) []corpus.Block {
+	text, whole := s.text, true
 	for len(g) > 0 {
 		n, depth := headingAt(text, g, next, whole)
+		if n == 0 && whole && s.hanging && hangs(text, g) && len(next) > 0 && next[0].indent > 0 {
+			if n, depth = 1, 1; s.titled {
+				depth = 2
+			}
+		}
 		if n == 0 {
 			break
 		}
+		depth = s.settle(g[0].in(text), n > 1, depth)
 		blocks = append(blocks, corpus.Block{Kind: corpus.Heading, Depth: depth, Range: graph.Range{Start: g[0].Start, End: g[n-1].End}})
 		g = g[n:]
 		whole = false
@@ -157,42 +195,63 @@ func bullet(s string) bool {
 	return digits > 0 && digits <= 3 && len(s) > digits+1 && (s[digits] == '.' || s[digits] == ')') && s[digits+1] == ' '
 }
 
-// maxPageLines is the average above which form feeds separate something else
-// than printed pages.
-const maxPageLines = 100
-
-// pagesOf takes form feeds for page breaks when what they separate is as long
-// as pages are.
-func pagesOf(text string) []corpus.Page {
-	body := strings.TrimRight(text, "\f\n\t ")
-	breaks := strings.Count(body, "\f")
-	if breaks == 0 || strings.Count(body, "\n") > maxPageLines*(breaks+1) {
-		return nil
-	}
-	pages := make([]corpus.Page, 0, breaks+1)
-	for at := 0; at <= len(body); {
-		end := strings.IndexByte(body[at:], '\f')
-		if end < 0 {
-			end = len(text) - at
-		}
-		pages = append(pages, corpus.Page{Number: len(pages) + 1, Range: graph.Range{Start: at, End: at + end}})
-		at += end + 1
-	}
-	return pages
-}
-
 func titleOf(document *corpus.Document, groups []group) string {
 	if title := firstOf(document.Metadata, "title"); title != "" {
 		return title
 	}
 	if len(groups) > 0 && len(groups[0]) == 1 {
 		first := groups[0][0].in(document.Text)
+		// A manual page has its name at both ends of its first line.
+		if m := manualPage.FindStringSubmatch(short(first)); m != nil && strings.EqualFold(m[1], m[2]) {
+			return m[1]
+		}
 		if utf8.RuneCountInString(first) <= maxHeading && hasLetter(first) && !strings.Contains(first, ": ") {
 			return strings.Join(strings.Fields(first), " ")
 		}
 	}
+	if title := centredTitle(document, groups); title != "" {
+		return title
+	}
 	if len(document.Sections) > 0 {
 		return document.Sections[0].Title
+	}
+	return ""
+}
+
+var manualPage = regexp.MustCompile(`^(\S{1,60}\(\w{1,5}\))\s{2,}\S.*\s{2,}(\S{1,60}\(\w{1,5}\))$`)
+
+// centre is the middle of the lines of text that is laid out for 72 columns, as
+// RFCs are, and nearCentre how far from it a centred line's may be.
+const (
+	centre     = 36
+	nearCentre = 3
+)
+
+// centredTitle is the first group before any heading whose lines stand in the
+// middle.
+func centredTitle(document *corpus.Document, groups []group) string {
+	if len(document.Sections) == 0 {
+		return ""
+	}
+	for _, g := range groups {
+		if g[0].Start >= document.Sections[0].Range.Start {
+			break
+		}
+		var lines []string
+		for _, l := range g {
+			line := l.in(document.Text)
+			middle := l.indent + utf8.RuneCountInString(line)/2
+			if l.indent < 2*nearCentre || middle < centre-nearCentre || middle > centre+nearCentre || !hasLetter(line) {
+				lines = nil
+				break
+			}
+			if strings.Contains(line, " ") { // and no file's name
+				lines = append(lines, line)
+			}
+		}
+		if title := strings.Join(strings.Fields(strings.Join(lines, " ")), " "); title != "" && utf8.RuneCountInString(title) <= 2*maxHeading {
+			return title
+		}
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package plaintext
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,6 +57,31 @@ paragraph: text
 paragraph: ------
 paragraph: ***
 paragraph: more
+`},
+		"numbered and underlined": {"Guide\n=====\n\n1. First\n--------\n\nText.\n\n1.1. Part of it\n\nMore.\n\n- item\n------\n", `
+heading 1: Guide\n=====
+heading 2: 1. First\n--------
+paragraph: Text.
+heading 3: 1.1. Part of it
+paragraph: More.
+list_item: - item\n------
+`},
+		"at the left edge": {"A title of it\n=============\n\nFirst part\n\n  Text of it.\n\n  More.\n\nSecond part\n\n  Text.\n\n  One line\n\n  Text.\n", `
+heading 1: A title of it\n=============
+heading 2: First part
+paragraph: Text of it.
+paragraph: More.
+heading 2: Second part
+paragraph: Text.
+paragraph: One line
+paragraph: Text.
+`},
+		"lines at the left edge that are none": {"First\n\n  Text of it.\n\nSecond\n\n  Text.\n\nHere is a paragraph\nof two lines.\n", `
+paragraph: First
+paragraph: Text of it.
+paragraph: Second
+paragraph: Text.
+paragraph: Here is a paragraph\nof two lines.
 `},
 		"a table's head is none": {"Name   Age\n----   ---\nBob    12\n", `
 paragraph: Name   Age\n----   ---\nBob    12
@@ -114,8 +140,38 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// Pages as RFCs have them: a running footer, a form feed, a running header.
+func TestRunningHeadersAndFooters(t *testing.T) {
+	const turn = "\n\nAuthor          Informational          [Page %d]\n\f\nRFC 1         A Title         May 2024\n\n\n"
+	source := "\n   The first paragraph of it, which is long enough, says that\n   the New York office goes on" + fmt.Sprintf(turn, 1) +
+		"   over the page. And here it ends.\n\n   Another one that ends where the page of the text ends." + fmt.Sprintf(turn, 2) +
+		"   A new paragraph.\n\n   - a" + fmt.Sprintf(turn, 3) + "   - b\n"
+	document := corpustest.Expect(t, Parser{}, source, `
+paragraph: The first paragraph of it, which is long enough, says that\n   the New York office goes on\n   over the page. And here it ends.
+paragraph: Another one that ends where the page of the text ends.
+paragraph: A new paragraph.
+list_item: - a
+list_item: - b
+`)
+	var begins []string
+	for _, page := range document.Pages {
+		begins = append(begins, strings.Join(strings.Fields(document.Text[page.Range.Start:page.Range.End])[:2], " "))
+	}
+	if got := strings.Join(begins, "|"); got != "The first|over the|A new|- b" || len(document.Notes) != 1 {
+		t.Errorf("pages begin %s, notes %v", got, document.Notes)
+	}
+	for name, kept := range map[string]string{
+		"lines that differ":     "Chapter one\nand its text\nit ends here\n\fChapter two\nand more text\nit ends there\n\fLast one\nx\ny\n",
+		"pages without letters": "---\na\n---\n\f---\nb\n---\n\f---\nc\n---\n",
+	} {
+		if got := corpustest.Parse(t, Parser{}, kept); got.Text != kept || len(got.Pages) != 3 {
+			t.Errorf("%s: %d pages of %q", name, len(got.Pages), got.Text)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"", "Title\n=====\n\n1. One\n\n- a\n- b\n", "\f\f a\n\n\tB\n---\n", "===\n x\n===\n===\n", "NAME\n  x\r\n", "CHAPTER X\n\né\x1b[m\b"} {
+	for _, seed := range []string{"", "Title\n=====\n\n1. One\n\n- a\n- b\n", "\f\f a\n\n\tB\n---\n", "===\n x\n===\n===\n", "NAME\n  x\r\n", "CHAPTER X\n\né\x1b[m\b", "A 1\nx\nB 1\n\fA 2\ny\nB 2\n\fA 3\nz\nB 3\n", "A\n\n b\n\nC\n\n d\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
