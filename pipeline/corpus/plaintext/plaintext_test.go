@@ -143,11 +143,11 @@ func TestPages(t *testing.T) {
 // Pages as RFCs have them: a running footer, a form feed, a running header.
 func TestRunningHeadersAndFooters(t *testing.T) {
 	const turn = "\n\nAuthor          Informational          [Page %d]\n\f\nRFC 1         A Title         May 2024\n\n\n"
-	source := "\n   The first paragraph of it, which is long enough, says that\n   the New York office goes on" + fmt.Sprintf(turn, 1) +
+	source := "\n   The first paragraph of it, which is long enough, says that\n   the office in the city of New York goes on" + fmt.Sprintf(turn, 1) +
 		"   over the page. And here it ends.\n\n   Another one that ends where the page of the text ends." + fmt.Sprintf(turn, 2) +
 		"   A new paragraph.\n\n   - a" + fmt.Sprintf(turn, 3) + "   - b\n"
 	document := corpustest.Expect(t, Parser{}, source, `
-paragraph: The first paragraph of it, which is long enough, says that\n   the New York office goes on\n   over the page. And here it ends.
+paragraph: The first paragraph of it, which is long enough, says that\n   the office in the city of New York goes on\n   over the page. And here it ends.
 paragraph: Another one that ends where the page of the text ends.
 paragraph: A new paragraph.
 list_item: - a
