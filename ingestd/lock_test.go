@@ -159,6 +159,12 @@ func TestInterruptedRunReportsWhatItDid(t *testing.T) {
 // interrupted runs a verb and interrupts it when the graph holds something.
 func (w *world) interrupted(args ...string) ended {
 	w.t.Helper()
+	return w.interruptedAt(`"event":"committed"`, args...)
+}
+
+// interruptedAt runs a verb and interrupts it when it reports an event.
+func (w *world) interruptedAt(event string, args ...string) ended {
+	w.t.Helper()
 	var stdout bytes.Buffer
 	command := w.command(append(args, "--progress", "json")...)
 	command.Stdout = &stdout
@@ -174,7 +180,7 @@ func (w *world) interrupted(args ...string) ended {
 	for {
 		n, err := pipe.Read(block)
 		stderr.Write(block[:n])
-		if !told && bytes.Contains(stderr.Bytes(), []byte(`"event":"committed"`)) {
+		if !told && bytes.Contains(stderr.Bytes(), []byte(event)) {
 			told = true
 			command.Process.Signal(syscall.SIGINT)
 		}
@@ -244,4 +250,30 @@ func TestRunTimeAlsoBoundsWaitingForTheEngine(t *testing.T) {
 		t.Errorf("got %v", e)
 	}
 	stopped(t, w)
+}
+
+func TestInterruptedFinalizeGoesOnLater(t *testing.T) {
+	t.Parallel()
+	w := worldIn(t, enginetest.Start(t).DataDir)
+	w.fill(150, 1)
+	e := w.interruptedAt(`"event":"finalize"`, "run", "--root", w.corpus, "--output", "json")
+	report := new(pipeline.Report)
+	if err := json.Unmarshal([]byte(e.stdout), report); err != nil {
+		t.Fatalf("%v in %v", err, e)
+	}
+	if e.code == 0 {
+		t.Skip("SKIPPED: the run was faster than the signal")
+	}
+	if e.code != exitInterrupted || report.Interrupted != "interrupt" || report.Finalize == nil || report.Finalize.Done {
+		t.Errorf("got %v", e)
+	}
+	contains(t, w.must("status", "--quiet"), "not finalized")
+	after := w.ingest(0)
+	if got := statuses(after); got != "150 unchanged" || after.Finalize == nil || !after.Finalize.Done {
+		t.Errorf("the next run: %s, %+v", got, after.Finalize)
+	}
+	if made := after.Finalize.Embedded["chunk"]; made > after.Finalize.Counts.Chunks {
+		t.Errorf("%d vectors were made for %d chunks", made, after.Finalize.Counts.Chunks)
+	}
+	contains(t, w.must("runs"), "interrupted", "done")
 }
