@@ -2,6 +2,7 @@ package chunkers
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"graphmill/pipeline/corpus"
@@ -159,6 +160,9 @@ func (s *scanner) stop(i int) int {
 	if !follow.spaced && !follow.end && !run.wide && !(run.period && s.amongIdeographs(i, after)) {
 		return at
 	}
+	if !follow.end && strings.IndexFunc(s.text[s.start:i], saysSomething) < 0 {
+		return at // "!! Note" is no sentence of its own
+	}
 	if follow.end || s.ends(i, run, after, follow) {
 		if after < s.end && !follow.spaced && !isBoundary(s.text, s.start, after) {
 			return at
@@ -167,6 +171,10 @@ func (s *scanner) stop(i int) int {
 		return after
 	}
 	return at
+}
+
+func saysSomething(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.Is(unicode.So, c)
 }
 
 // ends decides about a run of stops at i.

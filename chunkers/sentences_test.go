@@ -43,6 +43,10 @@ func TestSentences(t *testing.T) {
 			"It is so.[1][12] | Others disagree.",
 			"**Note.** | The rest.",
 		},
+		"signs that stand alone": {
+			"!! Note: it works. | And so on.",
+			"... and then he left. | ¿? Nobody knows.",
+		},
 		"names with stops": {
 			"Node.js is at example.com. | See https://a.b/c?d=e.f for more. | iOS and file.txt are fine.",
 			"We use Yahoo! and others. | It works.",

@@ -27,6 +27,11 @@ func headingAt(text string, g, next group, whole bool) (lines, depth int) {
 	if !whole {
 		return 0, 0
 	}
+	// A long line above it alone, as between the lessons of a course.
+	if mark := rule(first); mark != 0 && len(first) >= longRule && len(g) == 2 && len(next) > 0 && titleLike(g[1].in(text)) &&
+		!bullet(g[1].in(text)) && !strings.ContainsAny(g[1].in(text)[g[1].Len()-1:], ".,;!?") {
+		return 2, ruleDepth(mark)
+	}
 	alone := len(g) == 1
 	if allCaps(first) && g[0].indent == 0 && (alone || g[1].indent > 0) {
 		return 1, 1
@@ -42,6 +47,9 @@ func headingAt(text string, g, next group, whole bool) (lines, depth int) {
 	}
 	return 0, 0
 }
+
+// longRule is how long a line drawn across the page is at least.
+const longRule = 40
 
 // hangingShare is how many of the groups at the left edge of a text must be
 // headings for those to be, and fewestHanging how many there must be.

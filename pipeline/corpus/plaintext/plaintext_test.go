@@ -66,6 +66,12 @@ heading 3: 1.1. Part of it
 paragraph: More.
 list_item: - item\n------
 `},
+		"under a line across the page": {"~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n\t\tLesson 1: Start\n\nText.\n\n---\nAnn Lee\n\nx\n", `
+heading 3: ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n\t\tLesson 1: Start
+paragraph: Text.
+paragraph: ---\nAnn Lee
+paragraph: x
+`},
 		"at the left edge": {"A title of it\n=============\n\nFirst part\n\n  Text of it.\n\n  More.\n\nSecond part\n\n  Text.\n\n  One line\n\n  Text.\n", `
 heading 1: A title of it\n=============
 heading 2: First part
