@@ -160,7 +160,7 @@ func (s *scanner) stop(i int) int {
 	if !follow.spaced && !follow.end && !run.wide && !(run.period && s.amongIdeographs(i, after)) {
 		return at
 	}
-	if !follow.end && strings.IndexFunc(s.text[s.start:i], saysSomething) < 0 {
+	if !follow.end && i-s.start < maxWord && strings.IndexFunc(s.text[s.start:i], saysSomething) < 0 {
 		return at // "!! Note" is no sentence of its own
 	}
 	if follow.end || s.ends(i, run, after, follow) {
