@@ -36,7 +36,7 @@ func TestGraphDoesNotDependOnWorkersOrTransactions(t *testing.T) {
 }
 
 func TestGraphDoesNotDependOnHowRunsAreCut(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(24, 2)
 	w.ingest(0, "--graph", "whole")
@@ -61,7 +61,7 @@ func TestGraphDoesNotDependOnHowRunsAreCut(t *testing.T) {
 }
 
 func TestUpdatingGivesTheGraphOfBuildingAnew(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(18, 3)
 	w.ingest(0, "--graph", "updated")
@@ -89,7 +89,7 @@ func TestUpdatingGivesTheGraphOfBuildingAnew(t *testing.T) {
 }
 
 func TestForgettingAndIngestingGivesTheSameGraph(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(12, 5)
 	w.ingest(0)

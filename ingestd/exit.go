@@ -52,8 +52,7 @@ var errStopped = errors.New("interrupted")
 // settle gives an error that only says that ctx ended the reason why it did.
 func settle(ctx context.Context, err error) error {
 	var told *exitError
-	if err == nil || ctx.Err() == nil || errors.As(err, &told) ||
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, &told) || !pipeline.EndedBy(ctx, err) {
 		return err
 	}
 	if errors.Is(context.Cause(ctx), pipeline.ErrRunTime) {

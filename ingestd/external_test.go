@@ -68,7 +68,7 @@ func external(t *testing.T, arguments ...string) (host, port string) {
 }
 
 func TestExternalServerByUserAndPassword(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	host, port := external(t, "--appendonly", "yes", "--appendfsync", "always")
 	w := newWorld(t)
 	w.fill(6, 1)
@@ -114,7 +114,7 @@ func TestExternalServerByUserAndPassword(t *testing.T) {
 }
 
 func TestServerWithoutAppendOnlyFileIsReported(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	host, port := external(t, "--appendonly", "no")
 	w := newWorld(t)
 	w.fill(2, 1)

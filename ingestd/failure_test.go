@@ -95,7 +95,7 @@ func TestUnreadableFileFailsByItself(t *testing.T) {
 }
 
 func TestFailedUpdateKeepsTheOldVersion(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(4, 1)
 	w.ingest(0)
@@ -110,7 +110,7 @@ func TestFailedUpdateKeepsTheOldVersion(t *testing.T) {
 
 // A document of more chunks than its limit fails before extraction.
 func TestTooManyChunksFailByTheLimitsName(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(3, 1)
 	w.write("long.txt", strings.Repeat("Ada Lovelace met Charles Babbage there and then. ", 300))
@@ -125,7 +125,7 @@ func TestTooManyChunksFailByTheLimitsName(t *testing.T) {
 
 // A setting that is wrong for every file ends the run, once, before any file.
 func TestMissingModelEndsTheRun(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := newWorld(t)
 	w.fill(4, 1)
 	w.configure("embedder: {kind: hash}\n")
@@ -150,7 +150,7 @@ func TestMissingModelEndsTheRun(t *testing.T) {
 }
 
 func TestAnotherEmbedderIsRefusedBeforeWork(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(4, 1)
 	w.ingest(0)
@@ -181,7 +181,7 @@ func TestAnotherEmbedderIsRefusedBeforeWork(t *testing.T) {
 }
 
 func TestFailureIsJSONWhenJSONIsAskedFor(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := newWorld(t)
 	writeFile(t, filepath.Join(filepath.Dir(w.config), "bad.yaml"), "jobbs: 3\n")
 	for _, c := range []struct {

@@ -32,6 +32,8 @@ func TestSecondRunOnOneGraphNamesTheHolder(t *testing.T) {
 	if !first.until(1, committed) {
 		t.Fatalf("the first run committed nothing: %s", first.stderr)
 	}
+	// Held still, it holds the graph for as long as the others try.
+	first.command.Process.Signal(syscall.SIGSTOP)
 	for _, verb := range [][]string{{"run", "--root", w.corpus}, {"forget", "d001.txt"}, {"finalize"}, {"reextract", "--root", w.corpus}} {
 		e := w.run(append(verb, "--output", "json")...)
 		if e.code != exitHeld {
@@ -45,6 +47,7 @@ func TestSecondRunOnOneGraphNamesTheHolder(t *testing.T) {
 	}
 	// Looking is not kept out.
 	w.must("status")
+	first.command.Process.Signal(syscall.SIGCONT)
 	// One that waits gets its turn.
 	e := w.run("run", "--root", w.corpus, "--wait", "1m")
 	if e.code != 0 || !strings.Contains(e.stdout, "40 unchanged") {
@@ -133,7 +136,7 @@ func TestInterruptEndsAtADocumentBoundary(t *testing.T) {
 }
 
 func TestInterruptedRunReportsWhatItDid(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := newWorld(t)
 	w.large(40)
 	e := w.interrupted("run", "--root", w.corpus, "--output", "json")
@@ -226,7 +229,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 }
 
 func TestRunTimeIsABudget(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.large(300)
 	report := w.ingest(exitBudget, "--run-time", "400ms")

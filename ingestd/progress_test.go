@@ -53,7 +53,7 @@ func TestJSONProgressIsOneObjectALine(t *testing.T) {
 }
 
 func TestPlainProgressAndQuiet(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(5, 1)
 	w.write("bad.txt", "\x00\x00binary\x00")
@@ -81,7 +81,7 @@ func TestPlainProgressAndQuiet(t *testing.T) {
 
 // The keys are a contract: docs/json.md lists them.
 func TestReportHasItsKeys(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.write("p.png", "x")
@@ -114,7 +114,7 @@ func TestReportHasItsKeys(t *testing.T) {
 
 // Names of files may hold what moves a terminal's cursor.
 func TestNamesAreShownHarmless(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	evil := "a\x1b[2Jb\nc‮d.txt"
 	w.write(evil, "Ada Lovelace met Charles Babbage.")

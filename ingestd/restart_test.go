@@ -77,7 +77,7 @@ func TestSecondRunWritesNothing(t *testing.T) {
 }
 
 func TestLookingWritesNothing(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(6, 1)
 	before := appended(t, w.data)

@@ -240,6 +240,16 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// inFull runs a test beside others, and leaves it out of short runs: under the
+// race detector a verb takes seconds to begin.
+func inFull(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	t.Parallel()
+}
+
 func depsDir(t testing.TB) string {
 	t.Helper()
 	if dir := os.Getenv("GRAPHMILL_DEPS_DIR"); dir != "" {

@@ -18,7 +18,7 @@ func (w *world) other(name string) string {
 }
 
 func TestSecondRootNeedsAName(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.ingest(0)
@@ -60,7 +60,7 @@ func TestSecondRootNeedsAName(t *testing.T) {
 }
 
 func TestMovedRootIsTheSameRoot(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.ingest(0)
@@ -78,7 +78,7 @@ func TestMovedRootIsTheSameRoot(t *testing.T) {
 }
 
 func TestNamedFirstRootKeepsUnnamedOnesOut(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.ingest(0, "--source", "first")
@@ -92,7 +92,7 @@ func TestNamedFirstRootKeepsUnnamedOnesOut(t *testing.T) {
 // A folder of the first root may not be called as another root: their documents
 // would have one path.
 func TestFolderCalledAsASourceIsRefused(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.write("second/x.txt", "Grace Hopper met nobody.")

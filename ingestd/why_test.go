@@ -54,7 +54,7 @@ func (w *world) why(want planner.Why, did string, args ...string) {
 }
 
 func TestPlanSaysWhyAndRunDoesIt(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(4, 1)
 	w.why(planner.WhyNew, "4 ingested")
@@ -107,7 +107,7 @@ func TestChangedModelIsAReason(t *testing.T) {
 }
 
 func TestFirstOwnOntologyReplacesTheBuiltInOne(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.ingest(0)
@@ -140,7 +140,7 @@ func TestFirstOwnOntologyReplacesTheBuiltInOne(t *testing.T) {
 
 // What export writes, set reads back into another graph as the same.
 func TestOntologyRoundTrip(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	file := filepath.Join(t.TempDir(), "own.yaml")
 	writeFile(t, file, `entities:
@@ -178,7 +178,7 @@ relations:
 }
 
 func TestPrunedIsShown(t *testing.T) {
-	t.Parallel()
+	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.write("a.txt", "Acme Corp hired Ada Lovelace. Ada Lovelace works at Acme Corp.")
 	w.configure(`embedder: {kind: hash, dimension: 32}

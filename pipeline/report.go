@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sort"
 	"sync"
 	"time"
@@ -110,7 +111,7 @@ func (r *Report) Warn(text string) { r.Warnings = append(r.Warnings, text) }
 // report, if ctx was cancelled or its time was over; the cause if ctx ended for
 // another reason; err itself if it has nothing to do with ctx.
 func (r *Report) Interrupt(ctx context.Context, err error) error {
-	if ctx.Err() == nil || err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() == nil || err != nil && !EndedBy(ctx, err) {
 		return err
 	}
 	switch cause := context.Cause(ctx); {
@@ -123,6 +124,12 @@ func (r *Report) Interrupt(ctx context.Context, err error) error {
 		return cause
 	}
 	return ErrInterrupted
+}
+
+// EndedBy reports whether err says no more than that ctx has ended. A connection
+// words a deadline that has passed as its own time-out.
+func EndedBy(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
 }
 
 // FailedCount is the number of files that failed.
