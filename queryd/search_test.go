@@ -21,6 +21,7 @@ import (
 type watched struct {
 	*reader.Reader
 	refuse string // part of the statements that fail
+	after  func() // called after each statement
 
 	mu         sync.Mutex
 	statements []cypher.Statement
@@ -32,6 +33,9 @@ func (w *watched) Query(ctx context.Context, graph string, statement cypher.Stat
 	w.mu.Unlock()
 	if w.refuse != "" && strings.Contains(statement.Text(), w.refuse) {
 		return nil, &conn.Error{Kind: conn.Timeout, Op: "read graph " + graph}
+	}
+	if w.after != nil {
+		defer w.after()
 	}
 	return w.Reader.Query(ctx, graph, statement)
 }
@@ -57,6 +61,7 @@ func testSearch(t *testing.T, f *enginetest.Fixture) {
 	t.Run("names", func(t *testing.T) { testNames(t, f) })
 	t.Run("failures", func(t *testing.T) { testFailures(t, f) })
 	t.Run("while it is written", func(t *testing.T) { testWhileWriting(t, f) })
+	t.Run("one state of the graph", func(t *testing.T) { testOneState(t, f) })
 	t.Run("nearest first", func(t *testing.T) { testNearest(t, f) })
 }
 
@@ -197,21 +202,76 @@ func testFailures(t *testing.T, f *enginetest.Fixture) {
 	}
 }
 
+// bees is a document whose every passage, description and quote ends with the
+// name of its version.
+func bees(version string) note {
+	n := note{path: "bees.txt", title: "Bees", format: "text", entities: [][2]string{{"Queen Bee", "Person"}, {"Drone", "Person"}},
+		relations: [][3]string{{"Queen Bee", "LEADS", "Drone"}}}
+	for i := range 6 {
+		n.passages = append(n.passages, strings.Repeat("Queen Bee leads Drone. ", i+1)+version)
+	}
+	return n
+}
+
+// versions are those that stand in a result.
+func versions(result *retrieve.Result) []string {
+	var seen []string
+	add := func(text string) { seen = append(seen, text[strings.LastIndex(text, " ")+1:]) }
+	for _, p := range result.Passages {
+		add(p.Text)
+	}
+	for _, e := range result.Entities {
+		add(e.Description)
+	}
+	for _, r := range slices.Concat(result.Facts, result.Relations) {
+		for _, q := range r.Evidence {
+			add(q.Text)
+		}
+	}
+	slices.Sort(seen)
+	return slices.Compact(seen)
+}
+
+// testOneState replaces a document between two statements of one search: the
+// reply is of one version, or says that it may not be.
+func testOneState(t *testing.T, f *enginetest.Fixture) {
+	embedder, err := models.NewHashEmbedder(384)
+	must(t, err)
+	write(t, writerConnection(t, f), "hive", func(s *store.Store) {
+		for _, c := range []struct {
+			commits  int
+			changing bool
+		}{{0, false}, {1, false}, {2, false}, {1000, true}} {
+			commit(t, s, bees("honey"))
+			finalize(t, s, embedder, embedder.Model())
+			reading, watched := searcher(t, f, "hive")
+			var mu sync.Mutex
+			made := 0
+			watched.after = func() {
+				mu.Lock()
+				defer mu.Unlock()
+				if made < c.commits {
+					made++
+					commit(t, s, bees([]string{"honey", "wax"}[made%2]))
+				}
+			}
+			result, err := reading.Search(t.Context(), retrieve.Request{Question: "Queen Bee honey wax", TopK: 20})
+			must(t, err)
+			seen := versions(result)
+			if result.Changing != c.changing || !c.changing && len(seen) != 1 {
+				t.Errorf("%d commits during a search: versions %v, changing %v", made, seen, result.Changing)
+			}
+		}
+	})
+}
+
 // testWhileWriting replaces a document again and again: a reader sees one version
 // of it or the other.
 func testWhileWriting(t *testing.T, f *enginetest.Fixture) {
-	version := func(name string) note {
-		n := note{path: "bees.txt", title: "Bees", format: "text", entities: [][2]string{{"Queen Bee", "Person"}, {"Drone", "Person"}},
-			relations: [][3]string{{"Queen Bee", "LEADS", "Drone"}}}
-		for i := range 6 {
-			n.passages = append(n.passages, strings.Repeat("Queen Bee leads Drone. ", i+1)+name)
-		}
-		return n
-	}
 	embedder, err := models.NewHashEmbedder(384)
 	must(t, err)
 	write(t, writerConnection(t, f), "bees", func(s *store.Store) {
-		commit(t, s, version("honey"))
+		commit(t, s, bees("honey"))
 		finalize(t, s, embedder, embedder.Model())
 		done := make(chan struct{})
 		go func() {
@@ -238,7 +298,7 @@ func testWhileWriting(t *testing.T, f *enginetest.Fixture) {
 			case <-done:
 				return
 			default:
-				commit(t, s, version([]string{"wax", "honey"}[i%2]))
+				commit(t, s, bees([]string{"wax", "honey"}[i%2]))
 			}
 		}
 	})

@@ -73,6 +73,9 @@ type Result struct {
 	// Pending says that rows changed since the last finalize, so that the newest
 	// may be missing from some path.
 	Pending bool
+	// Changing says that documents changed during the search, each time it was
+	// tried: what was found may be of two versions of one document.
+	Changing bool
 }
 
 // Report is how one search went.
@@ -106,23 +109,46 @@ func CheckSchema(graph string, meta shape.Meta) error {
 	return nil
 }
 
+// maxAttempts is how often a search is made while commits come in between its
+// statements. A search takes a few milliseconds, a commit comes a few times a
+// second while files are ingested.
+const maxAttempts = 4
+
 // Search asks the graph. A path that fails is told in the trace; an error is
-// what keeps every path from working.
+// what keeps every path from working. All that is found is of one state of the
+// graph, or Changing is set.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
-	run := &search{Searcher: s, Request: request}
-	if err := run.look(ctx); err != nil {
+	for attempt := 1; ; attempt++ {
+		run := &search{Searcher: s, Request: request}
+		result, err := run.once(ctx)
+		if err != nil {
+			return nil, err
+		}
+		meta, err := s.Store.Meta(ctx, s.Graph)
+		if err != nil {
+			return nil, err
+		}
+		if result.Changing = meta.Commits != run.meta.Commits; !result.Changing || attempt == maxAttempts {
+			return result, nil
+		}
+	}
+}
+
+// once searches once. The commits are counted before the first statement.
+func (s *search) once(ctx context.Context) (*Result, error) {
+	if err := s.look(ctx); err != nil {
 		return nil, err
 	}
-	if err := run.first(ctx); err != nil {
+	if err := s.first(ctx); err != nil {
 		return nil, err
 	}
-	if err := run.second(ctx); err != nil {
+	if err := s.second(ctx); err != nil {
 		return nil, err
 	}
-	if err := run.failedWholly(); err != nil {
+	if err := s.failedWholly(); err != nil {
 		return nil, err
 	}
-	return run.result(ctx)
+	return s.result(ctx)
 }
 
 // search is the state of one Search.

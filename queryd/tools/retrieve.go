@@ -168,6 +168,9 @@ func newFound(question string, result *retrieve.Result) *Found {
 	case len(found.Entities)+len(found.Relations)+len(found.Facts)+len(found.Passages) == 0:
 		hints = append(hints, "Nothing was found; try other words, exact names, or all paths.")
 	}
+	if result.Changing {
+		hints = append(hints, "Documents changed while they were searched; of one document, what stands here may be of two versions. Ask again.")
+	}
 	if result.Pending {
 		hints = append(hints, "The graph changed since its last finalize; what is newest may be missing.")
 	}

@@ -17,7 +17,7 @@
 //	  -[:RELATES {rel_type, fact, description, src_name, tgt_name, score, source_chunk_ids, evidence, evidence_scores,
 //	              evidence_methods, evidence_src_names, evidence_tgt_names, spans (JSON {chunk: [{start, end}]}),
 //	              embedding, embedding_pending}]-> (:__Entity__)
-//	(:__Meta__ {id: 'default', schema, fence, sources, embedding_model, embedding_dimension, finalize, counts (JSON)})
+//	(:__Meta__ {id: 'default', schema, fence, commits, sources, embedding_model, embedding_dimension, finalize, counts (JSON)})
 //	(:__Run__ {id, verb, started, ended, status, totals (JSON), message})
 //	(:__GraphRAGConfig__ {id: 'default', embedding_model, embedding_dimension, sdk_version, updated_at})
 //
@@ -66,7 +66,10 @@ type Meta struct {
 	EmbeddingModel  string
 	Dimension       int
 	FinalizePending bool // rows changed since the last finalize
-	Counts          Counts
+	// Commits counts the commits so far. Statements between two equal counts saw
+	// the same documents.
+	Commits int
+	Counts  Counts
 }
 
 // Counts are the graph's numbers at the last finalize.
@@ -98,7 +101,7 @@ func (x Index) Has(property, kind string) bool { return slices.Contains(x.Types[
 func ReadMeta(ctx context.Context, query Query, graph string) (Meta, error) {
 	rows, err := query(ctx, graph, cypher.New(`MATCH (m:__Meta__ {id: 'default'})
 RETURN m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.embedding_dimension AS dimension,
-       m.finalize AS finalize, m.counts AS counts`, nil))
+       m.finalize AS finalize, m.commits AS commits, m.counts AS counts`, nil))
 	if conn.KindOf(err) == conn.NoGraph {
 		return Meta{}, nil
 	}
@@ -111,6 +114,7 @@ RETURN m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.e
 		EmbeddingModel:  rows.String(0, "model"),
 		Dimension:       rows.Int(0, "dimension"),
 		FinalizePending: rows.String(0, "finalize") == "pending",
+		Commits:         rows.Int(0, "commits"),
 		Sources:         map[string]string{},
 	}
 	for _, line := range rows.Strings(0, "sources") {

@@ -22,9 +22,9 @@ func (t *transaction) add(rows int, statement cypher.Statement) {
 }
 
 // begin writes that rows change: whoever comes after sees the graph as not
-// finalized.
+// finalized, and who reads in several statements that they are not of one state.
 func (t *transaction) begin() {
-	t.add(1, cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.finalize = 'pending'`, nil))
+	t.add(1, cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.finalize = 'pending', m.commits = coalesce(m.commits, 0) + 1`, nil))
 }
 
 func over[T any](name string, rows []T) cypher.Params { return cypher.Params{name: rows} }
