@@ -68,7 +68,7 @@ func (a *assembly) write(p *paragraph) {
 // joined is line i with what stands between it and the next.
 func (a *assembly) joined(p *paragraph, i int) string {
 	text, next := p.lines[i].text, p.lines[i+1].text
-	if p.kind == corpus.Code {
+	if p.kind == corpus.Code || p.kind == corpus.Table {
 		return text + "\n"
 	}
 	if strings.HasSuffix(text, "\u00ad") {

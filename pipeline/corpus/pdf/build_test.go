@@ -16,6 +16,29 @@ import (
 type set struct {
 	x, y, size float64
 	text       string
+	turn       int // quarter turns counter-clockwise about the origin of the page
+}
+
+// matrices of text that is turned, as a, b, c and d.
+var matrices = [4]string{"1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0"}
+
+// turned turns words about the lower left corner and moves them back onto the
+// page, which is 612 by 792 points.
+func turned(turn int, page []set) []set {
+	out := make([]set, len(page))
+	for i, s := range page {
+		s.turn = turn
+		switch turn {
+		case 1:
+			s.x, s.y = 612-s.y, s.x
+		case 2:
+			s.x, s.y = 612-s.x, 792-s.y
+		case 3:
+			s.x, s.y = s.y, 792-s.x
+		}
+		out[i] = s
+	}
+	return out
 }
 
 // buildPDF writes a PDF of pages 612 by 792 points. A page without words holds
@@ -56,7 +79,7 @@ func contentOf(page []set) string {
 	var content strings.Builder
 	escape := strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`)
 	for _, s := range page {
-		fmt.Fprintf(&content, "BT /F1 %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", s.size, s.x, s.y, escape.Replace(s.text))
+		fmt.Fprintf(&content, "BT /F1 %g Tf %s %g %g Tm (%s) Tj ET\n", s.size, matrices[s.turn], s.x, s.y, escape.Replace(s.text))
 	}
 	return content.String()
 }
@@ -65,7 +88,7 @@ func contentOf(page []set) string {
 func column(x, y float64, lines ...string) []set {
 	var page []set
 	for i, text := range lines {
-		page = append(page, set{x, y - 12*float64(i), 10, text})
+		page = append(page, set{x: x, y: y - 12*float64(i), size: 10, text: text})
 	}
 	return page
 }

@@ -17,9 +17,16 @@ type line struct {
 	bold     bool
 	mono     bool
 	hyphen   bool
+	cells    []cell // its parts, when wide gaps stand between them
 	// heading is the depth of the heading that the line belongs to, 0 for none;
 	// headingID tells neighbouring headings apart.
 	heading, headingID int
+}
+
+// cell is a part of a line that a wide gap sets apart.
+type cell struct {
+	left, right float64
+	text        string
 }
 
 // region is a part of a page that is read from top to bottom.
@@ -210,6 +217,7 @@ func lineOf(group []fragment) line {
 			text.WriteByte(' ')
 		}
 		text.WriteString(f.text)
+		l.cells = append(l.cells, cell{f.left, f.right, f.text})
 		l.box = l.box.union(f.box)
 		l.bold = l.bold && f.bold
 		l.mono = l.mono && f.mono

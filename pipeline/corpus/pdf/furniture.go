@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -39,7 +40,7 @@ func dropFurniture(pages []rawPage) int {
 	for i := range pages {
 		rows = append(rows, edgeRowsOf(i, pages[i].fragments)...)
 	}
-	drop := repeatedRows(rows)
+	drop := repeatedRows(rows, len(pages))
 	removed := 0
 	for i := range pages {
 		gone := map[int]bool{}
@@ -133,8 +134,9 @@ type place struct {
 
 func (r row) place(nudge int) place { return place{r.top, int(math.Round(r.baseline/2)) + nudge} }
 
-// repeatedRows marks the rows that are furniture.
-func repeatedRows(rows []row) []bool {
+// repeatedRows marks the rows that are furniture. A file of three pages shows a
+// header on two: its first page often has none.
+func repeatedRows(rows []row, pages int) []bool {
 	type words struct {
 		place
 		text string
@@ -155,13 +157,15 @@ func repeatedRows(rows []row) []bool {
 			}
 		}
 	}
+	atEdge := edgeRepeats(rows)
 	drop := make([]bool, len(rows))
 	for i, r := range rows {
 		at := r.place(0)
-		if same[words{at, r.words}] >= minRepeats {
+		drop[i] = r.fromEdge == 0 && r.separated && atEdge[r.edgeKey()] >= minRepeats
+		if n := same[words{at, r.words}]; n >= minRepeats || n >= 2 && n >= pages-1 && r.fromEdge == 0 && r.separated {
 			// Words that repeat at the very edge are a header; further in, only
 			// when they stand off the text, since the lines of tables repeat too.
-			drop[i] = r.fromEdge == 0 || r.separated
+			drop[i] = drop[i] || r.fromEdge == 0 || r.separated
 		}
 		for _, n := range numbersOf(r.words) {
 			// A number alone may be off its place on a chapter's first page.
@@ -171,6 +175,34 @@ func repeatedRows(rows []row) []bool {
 		}
 	}
 	return drop
+}
+
+// edgeKey tells rows at the very edge of pages apart wherever that is: pages
+// that lie on their side have it at another height. The page's own number and
+// that of all pages are left out.
+func (r row) edgeKey() string {
+	return fmt.Sprint(r.top, digits.ReplaceAllStringFunc(ofTotal.ReplaceAllString(r.words, "$1"), func(n string) string {
+		if number, err := strconv.Atoi(n); err == nil && number-r.page < maxFirstPage && number >= r.page {
+			return fmt.Sprint("page+", number-r.page)
+		}
+		return n
+	}))
+}
+
+// maxFirstPage bounds the number that a file's first page may have for its
+// numbers to be known in words that differ from page to page.
+const maxFirstPage = 1000
+
+var digits = regexp.MustCompile(`\d{1,6}`)
+
+func edgeRepeats(rows []row) map[string]int {
+	counts := map[string]int{}
+	for _, r := range rows {
+		if r.fromEdge == 0 && r.separated {
+			counts[r.edgeKey()]++
+		}
+	}
+	return counts
 }
 
 // ofTotal is a page number with the number of all pages behind it.

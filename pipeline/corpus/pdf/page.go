@@ -97,8 +97,8 @@ type glyph struct {
 	space  bool
 }
 
-// quarter is the number of quarter turns of an angle in radians, -1 when it is
-// between them.
+// quarter is the number of quarter turns of an angle in radians, clockwise as the
+// engine counts, -1 when it is between them.
 func quarter(angle float64) int {
 	turns := angle / (math.Pi / 2)
 	nearest := math.Round(turns)
@@ -145,15 +145,15 @@ func glyphsOf(chars []*responses.GetPageTextStructuredChar) []glyph {
 	return glyphs
 }
 
-// turn rotates b by -q quarter turns about the origin.
+// turn rotates b back by q quarter turns, which were clockwise, about the origin.
 func turn(b box, q int) box {
 	switch q {
 	case 1:
-		return box{left: b.bottom, right: b.top, bottom: -b.right, top: -b.left}
+		return box{left: -b.top, right: -b.bottom, bottom: b.left, top: b.right}
 	case 2:
 		return box{left: -b.right, right: -b.left, bottom: -b.top, top: -b.bottom}
 	case 3:
-		return box{left: -b.top, right: -b.bottom, bottom: b.left, top: b.right}
+		return box{left: b.bottom, right: b.top, bottom: -b.right, top: -b.left}
 	}
 	return b
 }

@@ -40,9 +40,20 @@ func paragraphsOf(r region, page int) []paragraph {
 	edge := edgesOf(r)
 	leading := leadingOf(r)
 	var paragraphs []paragraph
-	for i, l := range r.lines {
+	for i, after := 0, 0; i < len(r.lines); i++ {
+		l := r.lines[i]
 		placed := placedLine{line: l, page: page}
-		if i > 0 && !begins(r.lines, i, edge, leading, len(paragraphs[len(paragraphs)-1].lines)) {
+		if n, rows := tableAt(r.lines[i:]); n > 0 {
+			table := paragraph{kind: corpus.Table}
+			for _, row := range rows {
+				table.lines = append(table.lines, placedLine{line: row, page: page})
+			}
+			paragraphs = append(paragraphs, table)
+			i += n - 1
+			after = i + 1
+			continue
+		}
+		if i > after && !begins(r.lines, i, edge, leading, len(paragraphs[len(paragraphs)-1].lines)) {
 			current := &paragraphs[len(paragraphs)-1]
 			current.lines = append(current.lines, placed)
 			continue
@@ -93,17 +104,28 @@ func begins(lines []line, i int, edge box, leading float64, have int) bool {
 	if listMark.MatchString(l.text) && !endsInHyphen(before) && startsItem(lines, i, have) {
 		return true
 	}
+	first := lines[i-have]
+	if listMark.MatchString(first.text) && l.left > first.left+0.3*l.size && (have == 1 || l.left < before.left+0.8*l.size) {
+		return false // under the text of an item, whose mark hangs out
+	}
+	if l.left > edge.left+0.8*l.size && before.right < edge.right-shortLine*edge.width() {
+		return true // an indented line after one that ended early
+	}
 	em := l.size
 	if l.left > before.left+0.8*em && before.left < edge.left+0.8*em {
 		// Indented: a new paragraph, unless the next line is indented too, as
 		// under a hanging first line.
-		return i+1 >= len(lines) || lines[i+1].left < l.left-0.5*em
+		return first.left > edge.left+0.8*em || i+1 >= len(lines) || lines[i+1].left < l.left-0.5*em
 	}
 	if l.left < before.left-0.8*em && have > 1 {
 		return true
 	}
-	return before.right < edge.right-0.25*edge.width() && endsSentence(before.text)
+	return before.right < edge.right-shortLine*edge.width() && endsSentence(before.text)
 }
+
+// shortLine is the part of a region's width that a line falls short of when it
+// ends a paragraph.
+const shortLine = 0.25
 
 // insideLine reports whether a line of another size is a fraction or an index
 // that belongs to the line above.
@@ -168,6 +190,9 @@ func continues(a, b *paragraph) bool {
 		return false
 	}
 	if endsInHyphen(last.line) {
+		return true
+	}
+	if strings.HasSuffix(last.text, ",") {
 		return true
 	}
 	r, _ := utf8.DecodeRuneInString(first.text)

@@ -135,7 +135,7 @@ func contains(list []string, want string) bool {
 func TestColumnsAreReadOneAfterTheOther(t *testing.T) {
 	left := column(72, 680, "The first column begins here and its", "lines are about as long as those of a", "paper set in two columns usually are,", "so that nobody takes it for a table of", "any kind, and it goes on for six lines", "until it ends here.")
 	right := column(320, 680, "The second column stands beside the", "first one at the very same height, and", "a reader who went from line to line by", "height alone would mix up the words of", "both, which nobody wants at all in any", "document that is cited.")
-	page := []set{{72, 740, 10, "A line above that runs across both of the columns of the page without any gap in it."}}
+	page := []set{{x: 72, y: 740, size: 10, text: "A line above that runs across both of the columns of the page without any gap in it."}}
 	for i := range left { // painted row by row, as some programs do
 		page = append(page, left[i], right[i])
 	}
@@ -153,17 +153,50 @@ func TestCellsOfATableStayInTheirRows(t *testing.T) {
 	var page []set
 	for i := range 8 {
 		y := 700 - 14*float64(i)
-		page = append(page, set{72, y, 10, fmt.Sprintf("row%d", i)}, set{200, y, 10, fmt.Sprintf("cell%d", i)}, set{330, y, 10, "x"})
+		page = append(page, set{x: 72, y: y, size: 10, text: fmt.Sprintf("row%d", i)}, set{x: 200, y: y, size: 10, text: fmt.Sprintf("cell%d", i)}, set{x: 330, y: y, size: 10, text: "x"})
 	}
-	if text := parse(t, buildPDF(page)).Text; !strings.Contains(text, "row3 cell3 x") {
+	if text := parse(t, buildPDF(page)).Text; !strings.Contains(text, "row3 | cell3 | x") {
 		t.Errorf("rows are torn apart:\n%s", text)
+	}
+}
+
+func TestTurnedPagesAreReadAsTheyAreHeld(t *testing.T) {
+	upright := column(60, 500, "The first line of a page that lies on its side goes", "on in a second one, and then it ends.", "", "Another paragraph follows after a gap.")
+	want := parse(t, buildPDF(upright)).Text
+	for turn := 1; turn < 4; turn++ {
+		if got := parse(t, buildPDF(turned(turn, upright))).Text; got != want {
+			t.Errorf("%d quarter turns: got\n%s\nwant\n%s", turn, got, want)
+		}
+	}
+}
+
+func TestHeadersOfThreePagesAreDropped(t *testing.T) {
+	pages := [][]set{column(72, 600, "A title page without a header.")}
+	for i := range 2 {
+		pages = append(pages, append(column(72, 740, "The running title"), column(72, 700, fmt.Sprintf("Text of page %d is here.", i+2))...))
+	}
+	if text := parse(t, buildPDF(pages...)).Text; strings.Contains(text, "running") {
+		t.Errorf("got\n%s", text)
+	}
+	// Two pages that begin alike are no running header.
+	if text := parse(t, buildPDF(pages[1:]...)).Text; !strings.Contains(text, "running") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+func TestItemsOfAListGoOnUnderTheirText(t *testing.T) {
+	page := append(column(72, 700, "A list:"), set{x: 72, y: 680, size: 10, text: "\x95"}, set{x: 90, y: 680, size: 10, text: "one item that needs more than a line to"},
+		set{x: 90, y: 668, size: 10, text: "be said in full,"}, set{x: 72, y: 650, size: 10, text: "\x95"}, set{x: 90, y: 650, size: 10, text: "another."})
+	document := parse(t, buildPDF(page))
+	if want := "A list:\n\n• one item that needs more than a line to be said in full,\n• another."; document.Text != want {
+		t.Errorf("got %q", document.Text)
 	}
 }
 
 func TestRunningHeadersAndPageNumbersAreDropped(t *testing.T) {
 	var pages [][]set
 	for i := range 5 {
-		page := []set{{72, 760, 9, "Annual Report 1998"}, {300, 30, 9, fmt.Sprintf("%d", i+11)}}
+		page := []set{{x: 72, y: 760, size: 9, text: "Annual Report 1998"}, {x: 300, y: 30, size: 9, text: fmt.Sprintf("%d", i+11)}}
 		page = append(page, column(72, 700, fmt.Sprintf("Body of part %c begins here.", 'A'+i), "It has a second line and it ends.")...)
 		pages = append(pages, page)
 	}
@@ -221,8 +254,8 @@ func TestParagraphGoesOnAcrossPages(t *testing.T) {
 }
 
 func TestHeadings(t *testing.T) {
-	page := append([]set{{72, 720, 18, "Early Life"}}, column(72, 690, "She was born in a small town.", "Her father taught there.")...)
-	page = append(page, set{72, 640, 14, "School"})
+	page := append([]set{{x: 72, y: 720, size: 18, text: "Early Life"}}, column(72, 690, "She was born in a small town.", "Her father taught there.")...)
+	page = append(page, set{x: 72, y: 640, size: 14, text: "School"})
 	page = append(page, column(72, 620, "At school she liked numbers.")...)
 	plain := buildPDF(page)
 	t.Run("from type size", func(t *testing.T) {
@@ -315,7 +348,7 @@ func TestScannedPagesAmongTextAreNoted(t *testing.T) {
 }
 
 func TestBlankPageIsAnEmptyDocument(t *testing.T) {
-	if d := parse(t, buildPDF([]set{{72, 700, 10, " "}})); d.Text != "" || len(d.Pages) != 1 {
+	if d := parse(t, buildPDF([]set{{x: 72, y: 700, size: 10, text: " "}})); d.Text != "" || len(d.Pages) != 1 {
 		t.Errorf("text %q, %d pages", d.Text, len(d.Pages))
 	}
 }
@@ -333,7 +366,7 @@ func TestPanicOrTrapIsThatFilesErrorOnly(t *testing.T) {
 func TestDeadlineStopsAParseInsideTheEngine(t *testing.T) {
 	// One page whose content the engine works on for a minute or more.
 	endless := strings.Repeat("BT /F1 10 Tf 72 700 Td (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa) Tj ET\n", 150_000)
-	data := bytes.Replace(buildPDF([]set{{72, 700, 10, "x"}}), []byte(contentOf([]set{{72, 700, 10, "x"}})), []byte(endless), 1)
+	data := bytes.Replace(buildPDF([]set{{x: 72, y: 700, size: 10, text: "x"}}), []byte(contentOf([]set{{x: 72, y: 700, size: 10, text: "x"}})), []byte(endless), 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	done := make(chan error, 1)
