@@ -25,10 +25,14 @@ func (w *writer) block(n ast.Node) {
 		if w.quotes > 0 && n.PreviousSibling() == nil {
 			content = w.alert(content)
 		}
-		if content != "" {
+		if content != "" && !labelLine.MatchString(content) {
 			w.paragraph(content)
 		}
-	case *ast.CodeBlock, *ast.FencedCodeBlock:
+	case *ast.FencedCodeBlock:
+		if !w.directive(n) {
+			w.builder.Add(corpus.Code, 0, w.lines(n))
+		}
+	case *ast.CodeBlock:
 		w.builder.Add(corpus.Code, 0, w.lines(n))
 	case *ast.HTMLBlock:
 		w.html(n)

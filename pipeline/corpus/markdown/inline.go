@@ -49,6 +49,9 @@ func (w *writer) writeInline(t *inlineText, n ast.Node) {
 		case *ast.Text:
 			value := string(child.Value(w.source))
 			if !child.IsRaw() {
+				if _, code := child.NextSibling().(*ast.CodeSpan); code && !child.SoftLineBreak() {
+					value = roleMark.ReplaceAllString(value, "")
+				}
 				value = unescape(collapse(value))
 			}
 			t.write(value)
@@ -81,11 +84,17 @@ func (w *writer) writeInline(t *inlineText, n ast.Node) {
 }
 
 func (w *writer) writeCode(t *inlineText, n *ast.CodeSpan) {
+	var code strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		if child, ok := child.(*ast.Text); ok {
-			t.write(strings.ReplaceAll(string(child.Value(w.source)), "\n", " "))
+			code.WriteString(strings.ReplaceAll(string(child.Value(w.source)), "\n", " "))
 		}
 	}
+	content := code.String()
+	if before, ok := n.PreviousSibling().(*ast.Text); ok && roleMark.Match(before.Value(w.source)) && !before.SoftLineBreak() {
+		content = roleText(content)
+	}
+	t.write(content)
 }
 
 // writeTag reads of an HTML tag in a line what is seen of it: a line break.

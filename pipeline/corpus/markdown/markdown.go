@@ -55,14 +55,17 @@ func parse(file corpus.File, body string, limits corpus.Limits, notes *[]string)
 		return plaintext.FromText(file, body), nil
 	}
 	source := []byte(body)
-	engine := goldmark.New(
-		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Footnote),
-		goldmark.WithParserOptions(parser.WithAttribute()),
-	)
-	root := engine.Parser().Parse(text.NewReader(source))
+	root := newEngine().Parser().Parse(text.NewReader(source))
 	w := &writer{source: source, builder: &corpus.Builder{Limit: limits.WithDefaults().MaxTextBytes}}
 	w.children(root)
 	return w.builder.Document(file, corpus.Markdown)
+}
+
+func newEngine() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Footnote),
+		goldmark.WithParserOptions(parser.WithAttribute()),
+	)
 }
 
 // titleOf is the only heading of depth 1, else the first heading of all.
@@ -89,7 +92,9 @@ type writer struct {
 	quotes  int
 	lists   int    // how many lists it is in
 	marker  string // of the list item that begins; "" once it has begun
-	label   string // of the alert that begins; "" once it has begun
+	label   string // of the alert or note that begins; "" once it has begun
+	// directives is how many directives it is in.
+	directives int
 }
 
 func (w *writer) children(n ast.Node) {

@@ -55,6 +55,14 @@ quote: [!odd] b
 list_item: - Tip: c
 list_item: - d
 `},
+		"MyST": {"(a-label)=\n\n# H\n\nSee {ref}`the part <x>`, {mod}`~a.b` {string} `c` and {x}\n`d`.\n\n```{note} Take *care*\n:class: x\n\n- of it\n```\n\n```{code-block} python\n:linenos:\n\nx = 1\n```\n\n```{toctree}\na\n```\n\n````{warning}\n```{tip}\nInner.\n```\n````\n", `
+heading 1: H
+paragraph: See the part, b {string} c and {x} d.
+paragraph: Note: Take care
+list_item: - of it
+code: x = 1
+paragraph: Tip: Inner.
+`},
 		"tables": {"| Name | Age |\n|------|----:|\n| **Ann** | 12 |\n| `a|b` | |\n", `
 table: Name | Age\nAnn | 12\n` + "`a | b`" + `
 `},
