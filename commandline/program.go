@@ -60,8 +60,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// failure is what a verb prints with --output json when it has no result.
-type failure struct {
+// Failure is what a verb prints with --output json when it has no result.
+type Failure struct {
 	Error    string `json:"error"`
 	ExitCode int    `json:"exit_code"`
 }
@@ -83,7 +83,7 @@ func (p *Program) finish(args []string, err error) int {
 	text := strings.TrimSpace(err.Error())
 	fmt.Fprintln(p.Stderr, p.Name+": "+text)
 	if !p.wrote && p.wantsJSON(args) {
-		_ = p.printJSON(failure{text, code}) // a stdout that is gone cannot be told so
+		_ = p.printJSON(Failure{text, code}) // a stdout that is gone cannot be told so
 	}
 	return code
 }
@@ -200,12 +200,17 @@ func onlyVerbs(cmd *cobra.Command, args []string) error {
 	return Usage("%s has no verb %q; %ssee `%s --help`", cmd.CommandPath(), args[0], hint, cmd.CommandPath())
 }
 
-// Interruptible ends the context on the first Ctrl-C or SIGTERM, telling first,
-// and the process on the second.
+// Interruptible ends the context on the first Ctrl-C, SIGTERM or SIGHUP (the
+// terminal is gone), telling first, and the process on the second. Under nohup,
+// SIGHUP stays ignored.
 func Interruptible(ctx context.Context, first func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		stops = append(stops, syscall.SIGHUP)
+	}
+	signal.Notify(signals, stops...)
 	go func() {
 		if _, ok := <-signals; !ok {
 			return

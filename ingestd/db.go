@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graphmill/commandline"
 	"graphmill/pipeline/engine"
 )
 
@@ -20,23 +21,18 @@ func (a *app) dbCommand() *cobra.Command {
 		Use:   "db",
 		Short: "start, stop and look at the local engine",
 		Long: `db controls the local engine in the data directory. Other verbs start it by themselves and stop it when the last user
-is done; db start keeps it up until db stop, which spares a large graph's loading time.
-
-` + exitHelp,
-		Args: onlyVerbs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+is done; db start keeps it up until db stop, which spares a large graph's loading time.`,
 	}
 	stop := &cobra.Command{Use: "stop", Short: "save and stop the local engine", Args: cobra.NoArgs}
 	var force bool
 	stop.Flags().BoolVar(&force, "force", false, "also while processes use it; their next statement fails")
-	db.AddCommand(
+	return commandline.Group(db,
 		a.verb(&cobra.Command{Use: "start", Short: "start the local engine and keep it up", Args: cobra.NoArgs}, nil, a.dbStart),
 		a.verb(stop, nil, func(ctx context.Context, _ []string) error { return a.dbStop(ctx, force) }),
 		a.verb(&cobra.Command{Use: "status", Short: "show the local engine's state", Args: cobra.NoArgs}, nil, a.dbStatus),
 		a.verb(&cobra.Command{Use: keepAliveVerb, Short: "keep the engine up for engine.linger", Args: cobra.NoArgs, Hidden: true}, nil,
 			func(ctx context.Context, _ []string) error { return engine.KeepAlive(ctx, a.engineOptions()) }),
 	)
-	return db
 }
 
 // lingerCommand is how the engine package starts this program again, detached.
@@ -45,16 +41,16 @@ func (a *app) lingerCommand() []string {
 	if err != nil {
 		return nil
 	}
-	command := []string{self, "db", keepAliveVerb, "--quiet", "--data-dir", a.cfg.DataDir}
-	if a.cfg.File != "" {
-		command = append(command, "--config", a.cfg.File)
+	command := []string{self, "db", keepAliveVerb, "--quiet", "--data-dir", a.Config.DataDir}
+	if a.Config.File != "" {
+		command = append(command, "--config", a.Config.File)
 	}
 	return command
 }
 
 func (a *app) localOnly() error {
-	if a.cfg.Falkor.External() {
-		return usage("falkor.host is set (%s), so the server is not graphmill's to start or stop; unset FALKOR_HOST to use the local engine", a.cfg.Falkor.Host)
+	if a.Config.Falkor.External() {
+		return commandline.Usage("falkor.host is set (%s), so the server is not graphmill's to start or stop; unset FALKOR_HOST to use the local engine", a.Config.Falkor.Host)
 	}
 	return nil
 }
@@ -81,7 +77,7 @@ func (a *app) dbStop(ctx context.Context, force bool) error {
 	result := struct {
 		Stopped bool `json:"stopped"`
 	}{stopped}
-	return a.out.value(result, func(w io.Writer) {
+	return a.Print(result, func(w io.Writer) {
 		if stopped {
 			fmt.Fprintln(w, "stopped; everything is on disk")
 		} else {
@@ -102,7 +98,7 @@ func (a *app) dbStatus(context.Context, []string) error {
 }
 
 func (a *app) printEngine(r engine.Report) error {
-	return a.out.value(r, func(w io.Writer) {
+	return a.Print(r, func(w io.Writer) {
 		if !r.Running {
 			fmt.Fprintf(w, "not running; data in %s (%d bytes)\n", r.Dir, r.DiskBytes)
 			return

@@ -30,7 +30,7 @@ digest hold the same knowledge, whatever the number of workers or the order of r
 		result := struct {
 			Graph  string `json:"graph"`
 			Digest string `json:"digest"`
-		}{a.cfg.GraphName(), digest}
-		return a.out.value(result, func(w io.Writer) { fmt.Fprintln(w, digest) })
+		}{a.Config.GraphName(), digest}
+		return a.Print(result, func(w io.Writer) { fmt.Fprintln(w, digest) })
 	})
 }

@@ -4,55 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"graphmill/commandline"
 	"graphmill/configs"
 	"graphmill/pipeline/models"
 	"graphmill/pipeline/ontology"
 )
-
-// finding is one thing that doctor looked at.
-type finding struct {
-	Check  string `json:"check"`
-	Result string `json:"result"` // "ok", "warning", "failed"
-	Detail string `json:"detail"`
-}
-
-// doctorResult is what doctor prints.
-type doctorResult struct {
-	Version  string            `json:"version"`
-	Settings []configs.Setting `json:"settings"`
-	Checks   []finding         `json:"checks"`
-	Warnings []string          `json:"warnings,omitempty"`
-}
-
-func (d *doctorResult) add(check, detail string, err error) {
-	f := finding{Check: check, Result: "ok", Detail: detail}
-	if err != nil {
-		f.Result, f.Detail = "failed", err.Error()
-	}
-	d.Checks = append(d.Checks, f)
-}
-
-func (d *doctorResult) warn(check, detail string) {
-	d.Checks = append(d.Checks, finding{Check: check, Result: "warning", Detail: detail})
-}
-
-func (d *doctorResult) failed() bool {
-	for _, f := range d.Checks {
-		if f.Result == "failed" {
-			return true
-		}
-	}
-	return false
-}
 
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -63,19 +26,12 @@ the models, their versions, the disk and permissions. It ends with 1 when someth
 		Args: cobra.NoArgs,
 	}
 	return a.verb(cmd, ingestKeys, func(ctx context.Context, _ []string) error {
-		result := a.examine(ctx)
-		if err := a.out.value(result, result.print); err != nil {
-			return err
-		}
-		if result.failed() {
-			return &exitError{code: exitFailed}
-		}
-		return nil
+		return a.Show(a.examine(ctx))
 	})
 }
 
-func (a *app) examine(ctx context.Context) *doctorResult {
-	d := &doctorResult{Version: version(), Settings: a.cfg.Effective(), Warnings: a.cfg.Warnings}
+func (a *app) examine(ctx context.Context) *commandline.Diagnosis {
+	d := a.Diagnose()
 	a.checkDataDir(d)
 	a.checkStore(ctx, d)
 	a.checkInputs(d)
@@ -86,90 +42,90 @@ func (a *app) examine(ctx context.Context) *doctorResult {
 // lowDisk is below what a run over some thousand documents may need.
 const lowDisk = 2 << 30
 
-func (a *app) checkDataDir(d *doctorResult) {
-	dir := a.cfg.DataDir
+func (a *app) checkDataDir(d *commandline.Diagnosis) {
+	dir := a.Config.DataDir
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		d.add("data directory", "", fmt.Errorf("%w; set data_dir to a folder that can be written", err))
+		d.Add("data directory", "", fmt.Errorf("%w; set data_dir to a folder that can be written", err))
 		return
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err == nil {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
-	d.add("data directory", dir+" can be written", err)
+	d.Add("data directory", dir+" can be written", err)
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
-		d.warn("data directory", fmt.Sprintf("others may enter %s (mode %o); chmod 700 keeps the engine's files to you", dir, info.Mode().Perm()))
+		d.Warn("data directory", "others may enter %s (mode %o); chmod 700 keeps the engine's files to you", dir, info.Mode().Perm())
 	}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
-		d.add("disk", "", err)
+		d.Add("disk", "", err)
 		return
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
 	detail := fmt.Sprintf("%.1f GiB free in %s", float64(free)/(1<<30), dir)
 	if free < lowDisk {
-		d.warn("disk", detail+"; a run may need more")
+		d.Warn("disk", "%s", detail+"; a run may need more")
 		return
 	}
-	d.add("disk", detail, nil)
+	d.Add("disk", detail, nil)
 }
 
-func (a *app) checkStore(ctx context.Context, d *doctorResult) {
+func (a *app) checkStore(ctx context.Context, d *commandline.Diagnosis) {
 	s, err := a.connect(ctx)
 	if err != nil {
-		d.add("graph store", "", err)
+		d.Add("graph store", "", err)
 		return
 	}
 	defer s.close()
 	versions, err := s.client.Versions(ctx)
-	d.add("graph store", fmt.Sprintf("%s: Redis %s, FalkorDB %s", s.client.Address(), versions.Redis, versions.FalkorDB), err)
+	d.Add("graph store", fmt.Sprintf("%s: Redis %s, FalkorDB %s", s.client.Address(), versions.Redis, versions.FalkorDB), err)
 	durability, err := s.store.Durability(ctx)
 	switch {
 	case err != nil:
-		d.add("durability", "", err)
+		d.Add("durability", "", err)
 	case durability.Confirmed:
-		d.add("durability", durability.Reason, nil)
+		d.Add("durability", durability.Reason, nil)
 	default:
-		d.warn("durability", durability.Reason)
+		d.Warn("durability", "%s", durability.Reason)
 	}
 	meta, err := s.store.Meta(ctx)
-	detail := fmt.Sprintf("%s holds %d documents", a.cfg.GraphName(), meta.Counts.Documents)
+	detail := fmt.Sprintf("%s holds %d documents", a.Config.GraphName(), meta.Counts.Documents)
 	if !meta.Exists {
-		detail = a.cfg.GraphName() + " holds nothing yet"
+		detail = a.Config.GraphName() + " holds nothing yet"
 	}
-	d.add("graph", detail, err)
+	d.Add("graph", detail, err)
 	if meta.FinalizePending {
-		d.warn("graph", "not finalized; run `ingestd finalize`")
+		d.Warn("graph", "%s", "not finalized; run `ingestd finalize`")
 	}
 }
 
-func (a *app) checkModels(ctx context.Context, d *doctorResult) {
-	w, err := newWired(a.cfg)
+func (a *app) checkModels(ctx context.Context, d *commandline.Diagnosis) {
+	w, err := newWired(a.Config)
 	if err != nil {
-		d.add("patterns", "", err)
+		d.Add("patterns", "", err)
 		return
 	}
 	defer w.close()
 	detail := ""
-	if choosesGLiNER(a.cfg.Plan) {
+	if choosesGLiNER(a.Config.Plan) {
 		w.mu.Lock()
 		_, err = w.loadGLiNER()
 		w.mu.Unlock()
 		if err == nil {
 			detail = fmt.Sprintf("%s on %s", w.gliner.Identity, w.engine.Name())
 		}
-		d.add("extraction model", detail, err)
+		d.Add("extraction model", detail, err)
 	} else {
-		d.add("extraction model", "none; no rule chooses gliner", nil)
+		d.Add("extraction model", "none; no rule chooses gliner", nil)
 	}
 	embedder, err := w.embedder()
 	if err == nil {
 		detail = fmt.Sprintf("%s, %d dimensions", embedder.Model(), embedder.Dimension())
 		_, err = embedder.Embed(ctx, []string{"a sentence to embed"})
 	}
-	d.add("embedding model", detail, err)
+	d.Add("embedding model", detail, err)
 	if w.engine != nil {
-		d.add("model engine", fmt.Sprintf("%s %s", w.engine.Name(), models.RuntimeVersion), nil)
+		d.Add("model engine", fmt.Sprintf("%s %s", w.engine.Name(), models.RuntimeVersion), nil)
 	}
 }
 
@@ -190,43 +146,26 @@ func choosesGLiNER(plan configs.Plan) bool {
 	return true
 }
 
-func (a *app) checkInputs(d *doctorResult) {
-	if a.cfg.Root != "" {
+func (a *app) checkInputs(d *commandline.Diagnosis) {
+	if a.Config.Root != "" {
 		root, err := a.openRoot()
 		if err == nil {
 			err = root.Close()
 		}
-		d.add("files root", a.cfg.Root, err)
+		d.Add("files root", a.Config.Root, err)
 	}
-	if a.cfg.Ontology != "" {
-		o, err := ontology.Load(a.cfg.Ontology)
+	if a.Config.Ontology != "" {
+		o, err := ontology.Load(a.Config.Ontology)
 		detail := ""
 		if err == nil {
-			detail = fmt.Sprintf("%s: %d entity types, %d relation types", filepath.Base(a.cfg.Ontology), len(o.Entities), len(o.Relations))
+			detail = fmt.Sprintf("%s: %d entity types, %d relation types", filepath.Base(a.Config.Ontology), len(o.Entities), len(o.Relations))
 		}
-		d.add("ontology", detail, err)
+		d.Add("ontology", detail, err)
 	}
-	_, err := newPlanner(a.cfg)
-	detail := fmt.Sprintf("%d rules", len(a.cfg.Plan.Rules))
-	if len(a.cfg.Plan.Rules) == 0 {
+	_, err := newPlanner(a.Config)
+	detail := fmt.Sprintf("%d rules", len(a.Config.Plan.Rules))
+	if len(a.Config.Plan.Rules) == 0 {
 		detail = "none; each format has its own"
 	}
-	d.add("plan rules", detail, err)
-}
-
-func (d *doctorResult) print(w io.Writer) {
-	fmt.Fprintf(w, "ingestd %s\n\nConfiguration\n", d.Version)
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, s := range d.Settings {
-		fmt.Fprintf(table, "  %s\t%s\t%s\n", s.Key, printable(s.Value), s.Origin)
-	}
-	table.Flush()
-	fmt.Fprintln(w, "\nChecks")
-	for _, f := range d.Checks {
-		fmt.Fprintf(table, "  %s\t%s\t%s\n", f.Result, f.Check, printable(f.Detail))
-	}
-	table.Flush()
-	for _, warning := range d.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", warning)
-	}
+	d.Add("plan rules", detail, err)
 }

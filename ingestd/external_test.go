@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"graphmill/commandline"
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/engine/enginetest"
 )
@@ -97,17 +98,17 @@ func TestExternalServerByUserAndPassword(t *testing.T) {
 	} {
 		w.env = wrong
 		e := w.run("status")
-		if e.code != exitFailed || strings.Contains(e.String(), externalSecret) {
+		if e.code != commandline.ExitFailed || strings.Contains(e.String(), externalSecret) {
 			t.Errorf("%v: %v", wrong, e)
 		}
 		contains(t, e.stderr, "FALKOR_USERNAME", "FALKOR_PASSWORD")
 	}
 	w.env = []string{"FALKOR_HOST=" + host, "FALKOR_PORT=1"}
-	if e := w.run("status"); e.code != exitFailed || !strings.Contains(e.stderr, "FALKOR_HOST") {
+	if e := w.run("status"); e.code != commandline.ExitFailed || !strings.Contains(e.stderr, "FALKOR_HOST") {
 		t.Errorf("a server that is not there: %v", e)
 	}
 	for _, verb := range []string{"start", "stop", "status"} {
-		if e := w.run("db", verb); e.code != exitUsage || !strings.Contains(e.stderr, "FALKOR_HOST") {
+		if e := w.run("db", verb); e.code != commandline.ExitUsage || !strings.Contains(e.stderr, "FALKOR_HOST") {
 			t.Errorf("db %s: %v", verb, e)
 		}
 	}
@@ -146,13 +147,13 @@ func TestExternalServerByTLS(t *testing.T) {
 	}
 	w.env = []string{"FALKOR_HOST=rediss://127.0.0.1:" + tlsPort, "FALKOR_PASSWORD=" + externalSecret}
 	e := w.run("status")
-	if e.code != exitFailed || strings.Contains(e.stderr, externalSecret) {
+	if e.code != commandline.ExitFailed || strings.Contains(e.stderr, externalSecret) {
 		t.Errorf("an authority that nobody knows: %v", e)
 	}
 	contains(t, e.stderr, "certificate", "TLS")
 	// Without TLS, to a port that wants it: an error, and no waiting for ever.
 	w.env = []string{"FALKOR_HOST=127.0.0.1", "FALKOR_PORT=" + tlsPort, "FALKOR_PASSWORD=" + externalSecret}
-	if e := w.run("status"); e.code != exitFailed || !strings.Contains(e.stderr, "TLS") {
+	if e := w.run("status"); e.code != commandline.ExitFailed || !strings.Contains(e.stderr, "TLS") {
 		t.Errorf("without TLS: %v", e)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/engine/enginetest"
 )
@@ -32,7 +33,7 @@ func TestBadFilesFailByThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.configure(fastConfig + "corpus: {max_file_bytes: 10KiB}\n")
-	report := w.ingest(exitSomeFailed)
+	report := w.ingest(commandline.ExitSomeFailed)
 	if got := statuses(report); got != "6 ingested, 1 empty, 3 skipped, 2 failed" {
 		t.Errorf("got %s", got)
 	}
@@ -63,7 +64,7 @@ func TestDamagedPDFFailsByItself(t *testing.T) {
 	w := newWorld(t)
 	w.fill(2, 1)
 	w.write("damaged.pdf", "%PDF-1.7\nnot really")
-	report := w.ingest(exitSomeFailed)
+	report := w.ingest(commandline.ExitSomeFailed)
 	if d := row(t, report, "damaged.pdf"); statuses(report) != "2 ingested, 1 failed" || d.Kind != "damaged" || d.Reason == "" {
 		t.Errorf("%s: %+v", statuses(report), d)
 	}
@@ -86,7 +87,7 @@ func TestUnreadableFileFailsByItself(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { os.Chmod(filepath.Join(w.corpus, "shut"), 0o755) })
-	report := w.ingest(exitSomeFailed)
+	report := w.ingest(commandline.ExitSomeFailed)
 	if got := statuses(report); got != "3 ingested, 2 failed" {
 		t.Errorf("got %s", got)
 	}
@@ -101,7 +102,7 @@ func TestFailedUpdateKeepsTheOldVersion(t *testing.T) {
 	w.ingest(0)
 	before := w.digest()
 	w.write("d001.txt", "\x00\x00binary\x00")
-	report := w.ingest(exitSomeFailed)
+	report := w.ingest(commandline.ExitSomeFailed)
 	contains(t, row(t, report, "d001.txt").Reason, "the graph keeps the version it has")
 	if w.digest() != before {
 		t.Error("a failed update changed the graph")
@@ -115,7 +116,7 @@ func TestTooManyChunksFailByTheLimitsName(t *testing.T) {
 	w.fill(3, 1)
 	w.write("long.txt", strings.Repeat("Ada Lovelace met Charles Babbage there and then. ", 300))
 	w.configure(strings.Replace(fastConfig, "chunk_tokens: 64", "chunk_tokens: 64, max_chunks: 20", 1))
-	report := w.ingest(exitSomeFailed)
+	report := w.ingest(commandline.ExitSomeFailed)
 	d := row(t, report, "long.txt")
 	contains(t, d.Reason, "max_chunks", "20")
 	if d.Status != pipeline.Failed || d.Kind != "limit" || d.Plan == "" || report.Totals.Status[pipeline.Ingested] != 3 {
@@ -135,7 +136,7 @@ func TestMissingModelEndsTheRun(t *testing.T) {
 		{"run", "--root", w.corpus, "--embedder", "onnx", "--embedder-dir", "/no/such/model"},
 	} {
 		e := w.run(append(args, "--output", "json")...)
-		if e.code != exitFailed {
+		if e.code != commandline.ExitFailed {
 			t.Errorf("%v: want exit 1, got %v", args, e)
 		}
 		contains(t, e.stderr, "/no/such/model")
@@ -158,7 +159,7 @@ func TestAnotherEmbedderIsRefusedBeforeWork(t *testing.T) {
 	w.configure(strings.Replace(fastConfig, "dimension: 32", "dimension: 48", 1))
 	w.write("new.txt", "Ada Lovelace met Mary Somerville.")
 	e := w.run("run", "--root", w.corpus)
-	if e.code != exitUsage {
+	if e.code != commandline.ExitUsage {
 		t.Fatalf("got %v", e)
 	}
 	contains(t, e.stderr, "--reembed", "embedder.kind")
@@ -188,19 +189,19 @@ func TestFailureIsJSONWhenJSONIsAskedFor(t *testing.T) {
 		code int
 		args []string
 	}{
-		{exitUsage, []string{"run"}},
-		{exitUsage, []string{"run", "--root", "/"}},
-		{exitUsage, []string{"run", "--root", w.corpus, "--jobs", "-4"}},
-		{exitUsage, []string{"run", "--no-such-flag"}},
-		{exitUsage, []string{"forget"}},
-		{exitUsage, []string{"finalize"}},
-		{exitUsage, []string{"ontology", "set", "/no/such/file.yaml"}},
-		{exitUsage, []string{"reextract", "--root", w.corpus, "nothing.md"}},
-		{exitFailed, []string{"ontology", "export", "/no/such/folder/file.yaml"}},
+		{commandline.ExitUsage, []string{"run"}},
+		{commandline.ExitUsage, []string{"run", "--root", "/"}},
+		{commandline.ExitUsage, []string{"run", "--root", w.corpus, "--jobs", "-4"}},
+		{commandline.ExitUsage, []string{"run", "--no-such-flag"}},
+		{commandline.ExitUsage, []string{"forget"}},
+		{commandline.ExitUsage, []string{"finalize"}},
+		{commandline.ExitUsage, []string{"ontology", "set", "/no/such/file.yaml"}},
+		{commandline.ExitUsage, []string{"reextract", "--root", w.corpus, "nothing.md"}},
+		{commandline.ExitFailed, []string{"ontology", "export", "/no/such/folder/file.yaml"}},
 	} {
 		for _, asked := range [][]string{{"--output", "json"}, {"--output=json"}} {
 			e := w.run(append(c.args, asked...)...)
-			var told failure
+			var told commandline.Failure
 			if err := json.Unmarshal([]byte(e.stdout), &told); err != nil || e.code != c.code || told.ExitCode != c.code || told.Error == "" {
 				t.Errorf("%v: want exit %d and JSON, got %v: %v", c.args, c.code, e, err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 )
 
@@ -30,7 +31,7 @@ func (a *app) finalizeGraph(ctx context.Context, reembed bool) error {
 		return err
 	}
 	started := time.Now()
-	report := pipeline.NewReport(a.cfg.GraphName())
+	report := pipeline.NewReport(a.Config.GraphName())
 	err = s.finalizeAlone(ctx, report, reembed)
 	report.Totals.Seconds = time.Since(started).Seconds()
 	err = errors.Join(err, s.record("finalize", report, started, err), s.close())
@@ -41,20 +42,20 @@ func (a *app) finalizeGraph(ctx context.Context, reembed bool) error {
 }
 
 func (s *session) finalizeAlone(ctx context.Context, report *pipeline.Report, reembed bool) error {
-	w, err := newWired(s.cfg)
+	w, err := newWired(s.Config)
 	if err != nil {
 		return err
 	}
 	defer w.close()
 	ctx, cancel := s.untilLockLost(ctx)
 	defer cancel()
-	show := newProgress(s.cfg.Progress, s.cfg.Quiet, s.stderr)
+	show := newProgress(s.Config.Progress, s.Config.Quiet, s.Stderr)
 	defer show.done()
 	// Asked for by name, finalize always looks: an index may be missing though
 	// nothing is pending.
 	report.Finalize, err = s.finalize(ctx, w, true, reembed, show)
 	if err == nil && report.Finalize == nil {
-		return usage("graph %s holds nothing yet; `ingestd run --root DIR` fills it", s.cfg.GraphName())
+		return commandline.Usage("graph %s holds nothing yet; `ingestd run --root DIR` fills it", s.Config.GraphName())
 	}
 	if err != nil {
 		err = report.Interrupt(ctx, err)

@@ -44,7 +44,7 @@ func (a *app) forget(ctx context.Context, patterns []string) error {
 func (s *session) forget(ctx context.Context, patterns []string) (*pipeline.Report, error) {
 	ctx, cancel := s.untilLockLost(ctx)
 	defer cancel()
-	report := pipeline.NewReport(s.cfg.GraphName())
+	report := pipeline.NewReport(s.Config.GraphName())
 	stored, err := s.store.Documents(ctx)
 	if err != nil {
 		return report, err
@@ -80,9 +80,9 @@ func (s *session) finalizeForgotten(ctx context.Context, report *pipeline.Report
 	if err != nil || meta.EmbeddingModel == "" {
 		return err // never finalized: nothing to make anew
 	}
-	show := newProgress(s.cfg.Progress, s.cfg.Quiet, s.stderr)
+	show := newProgress(s.Config.Progress, s.Config.Quiet, s.Stderr)
 	defer show.done()
-	w, err := newWired(s.cfg)
+	w, err := newWired(s.Config)
 	if err != nil {
 		return err
 	}

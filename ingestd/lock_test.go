@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/engine/enginetest"
@@ -36,12 +37,12 @@ func TestSecondRunOnOneGraphNamesTheHolder(t *testing.T) {
 	first.command.Process.Signal(syscall.SIGSTOP)
 	for _, verb := range [][]string{{"run", "--root", w.corpus}, {"forget", "d001.txt"}, {"finalize"}, {"reextract", "--root", w.corpus}} {
 		e := w.run(append(verb, "--output", "json")...)
-		if e.code != exitHeld {
-			t.Fatalf("%v: want exit %d, got %v", verb, exitHeld, e)
+		if e.code != commandline.ExitHeld {
+			t.Fatalf("%v: want exit %d, got %v", verb, commandline.ExitHeld, e)
 		}
 		contains(t, e.stderr, "`ingestd run`", fmt.Sprintf("pid %d", first.command.Process.Pid), "--wait")
-		var told failure
-		if err := json.Unmarshal([]byte(e.stdout), &told); err != nil || told.ExitCode != exitHeld || told.Error == "" {
+		var told commandline.Failure
+		if err := json.Unmarshal([]byte(e.stdout), &told); err != nil || told.ExitCode != commandline.ExitHeld || told.Error == "" {
 			t.Errorf("%v prints %q: %v", verb, e.stdout, err)
 		}
 	}
@@ -110,22 +111,22 @@ func TestInterruptEndsAtADocumentBoundary(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.large(40)
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		run := w.startRun("--jobs", "2")
 		if !run.until(3, committed) {
 			t.Fatalf("the run committed nothing: %s", run.stderr)
 		}
 		// To the whole group, as a terminal does; the engine must not mind.
 		syscall.Kill(-run.command.Process.Pid, signal)
-		if code := run.wait(t); code != exitInterrupted {
+		if code := run.wait(t); code != commandline.ExitInterrupted {
 			t.Fatalf("after %v: exit %d: %s", signal, code, run.stderr)
 		}
 		contains(t, run.stderr.String(), "stopping at a document boundary", "run again")
 		stopped(t, w)
 	}
 	report := w.ingest(0)
-	if n := report.Totals.Status[pipeline.Unchanged]; n < 6 || n == 40 {
-		t.Errorf("after two interrupted runs %s", statuses(report))
+	if n := report.Totals.Status[pipeline.Unchanged]; n < 9 || n == 40 {
+		t.Errorf("after three interrupted runs %s", statuses(report))
 	}
 	calm := newWorld(t)
 	calm.fill(40, 1)
@@ -144,7 +145,7 @@ func TestInterruptedRunReportsWhatItDid(t *testing.T) {
 	if err := json.Unmarshal([]byte(e.stdout), report); err != nil {
 		t.Fatalf("%v in %v", err, e)
 	}
-	if e.code != exitInterrupted || report.Interrupted != "interrupt" || report.Error == "" || report.Finalize != nil {
+	if e.code != commandline.ExitInterrupted || report.Interrupted != "interrupt" || report.Error == "" || report.Finalize != nil {
 		t.Errorf("got %v", e)
 	}
 	stored := w.report(0, "status")
@@ -219,7 +220,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 	time.Sleep(50 * time.Millisecond)
 	run.command.Process.Signal(syscall.SIGINT)
-	if code := run.wait(t); code != exitInterrupted {
+	if code := run.wait(t); code != commandline.ExitInterrupted {
 		t.Errorf("exit %d: %s", code, run.stderr)
 	}
 	syscall.Kill(server.PID, syscall.SIGCONT)
@@ -232,15 +233,15 @@ func TestRunTimeIsABudget(t *testing.T) {
 	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.large(300)
-	report := w.ingest(exitBudget, "--run-time", "400ms")
+	report := w.ingest(commandline.ExitBudget, "--run-time", "400ms")
 	if report.Interrupted != "run_time" || !strings.Contains(report.Error, "limits.run_time") {
 		t.Errorf("got %q, %q", report.Interrupted, report.Error)
 	}
 	// Also before anything has begun, and in verbs without a report.
 	w.env = append(w.env, "GRAPHMILL_LIMITS_RUN_TIME=1ms")
 	for _, verb := range [][]string{{"run", "--root", w.corpus}, {"digest"}, {"finalize"}, {"forget", "d001.txt"}} {
-		if e := w.run(verb...); e.code != exitBudget || !strings.Contains(e.stderr, "limits.run_time") {
-			t.Errorf("%v: want exit %d, got %v", verb, exitBudget, e)
+		if e := w.run(verb...); e.code != commandline.ExitBudget || !strings.Contains(e.stderr, "limits.run_time") {
+			t.Errorf("%v: want exit %d, got %v", verb, commandline.ExitBudget, e)
 		}
 	}
 }
@@ -249,7 +250,7 @@ func TestRunTimeAlsoBoundsWaitingForTheEngine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	e := w.run("run", "--root", w.corpus, "--run-time", "1ms", "--output", "json")
-	if e.code != exitBudget || !strings.Contains(e.stdout, `"exit_code": 4`) {
+	if e.code != commandline.ExitBudget || !strings.Contains(e.stdout, `"exit_code": 4`) {
 		t.Errorf("got %v", e)
 	}
 	stopped(t, w)
@@ -267,7 +268,7 @@ func TestInterruptedFinalizeGoesOnLater(t *testing.T) {
 	if e.code == 0 {
 		t.Skip("SKIPPED: the run was faster than the signal")
 	}
-	if e.code != exitInterrupted || report.Interrupted != "interrupt" || report.Finalize == nil || report.Finalize.Done {
+	if e.code != commandline.ExitInterrupted || report.Interrupted != "interrupt" || report.Finalize == nil || report.Finalize.Done {
 		t.Errorf("got %v", e)
 	}
 	contains(t, w.must("status", "--quiet"), "not finalized")

@@ -5,8 +5,13 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 func main() {
+	// A reader that closes its end early (`| head`) must not kill the process
+	// between two documents, with the engine left running.
+	signal.Ignore(syscall.SIGPIPE)
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graphmill/commandline"
 	"graphmill/configs"
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/ontology"
@@ -20,9 +21,7 @@ func (a *app) ontologyCommand() *cobra.Command {
 	parent := &cobra.Command{
 		Use:   "ontology",
 		Short: "show, extend and export what extraction looks for",
-		Long:  "ontology shows, extends and exports the entity and relation types that extraction looks for; they are stored with the graph.\n\n" + exitHelp,
-		Args:  onlyVerbs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long:  "ontology shows, extends and exports the entity and relation types that extraction looks for; they are stored with the graph.",
 	}
 	export := &cobra.Command{
 		Use: "export [FILE]", Short: "write the graph's ontology as YAML, or as JSON to a .json file or with --output json",
@@ -35,12 +34,11 @@ input). It only adds: nothing that is declared is taken away. The built-in ontol
 The next run extracts again what the change concerns.`,
 		Args: cobra.ExactArgs(1),
 	}
-	parent.AddCommand(
+	return commandline.Group(parent,
 		a.verb(&cobra.Command{Use: "show", Short: "show the ontology in use", Args: cobra.NoArgs}, []string{"ontology"}, a.ontologyShow),
 		a.verb(set, []string{"wait"}, a.ontologySet),
 		a.verb(export, nil, a.ontologyExport),
 	)
-	return parent
 }
 
 // ontologyResult is what show prints as JSON.
@@ -56,8 +54,8 @@ func (a *app) ontologyShow(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return a.out.value(ontologyResult{a.cfg.GraphName(), found.origin, found.ontology, nil}, func(w io.Writer) {
-		fmt.Fprintf(w, "# %s ontology of graph %s\n", found.origin, a.cfg.GraphName())
+	return a.Print(ontologyResult{a.Config.GraphName(), found.origin, found.ontology, nil}, func(w io.Writer) {
+		fmt.Fprintf(w, "# %s ontology of graph %s\n", found.origin, a.Config.GraphName())
 		printOntology(w, found.ontology)
 	})
 }
@@ -83,7 +81,7 @@ func printOntology(w io.Writer, o *graph.Ontology) {
 func (a *app) ontologySet(ctx context.Context, args []string) error {
 	extra, err := readOntology(args[0])
 	if err != nil {
-		return usage("%v", err)
+		return commandline.Usage("%v", err)
 	}
 	s, err := a.openSession(ctx, "ontology set")
 	if err != nil {
@@ -97,13 +95,13 @@ func (a *app) ontologySet(ctx context.Context, args []string) error {
 		return err
 	}
 	changes := chosen.changes
-	return a.out.value(ontologyResult{a.cfg.GraphName(), "graph", chosen.ontology, changes}, func(w io.Writer) {
+	return a.Print(ontologyResult{a.Config.GraphName(), "graph", chosen.ontology, changes}, func(w io.Writer) {
 		if len(changes) == 0 {
 			fmt.Fprintln(w, "nothing to add: the graph's ontology declares all of it")
 			return
 		}
 		for _, change := range changes {
-			fmt.Fprintln(w, printable(change))
+			fmt.Fprintln(w, commandline.Printable(change))
 		}
 		fmt.Fprintln(w, "the next `ingestd run` extracts again what this concerns")
 	})
@@ -127,7 +125,7 @@ func (a *app) ontologyExport(ctx context.Context, args []string) error {
 	}
 	marshal := ontology.MarshalYAML
 	toFile := len(args) == 1 && args[0] != "-"
-	if toFile && strings.HasSuffix(args[0], ".json") || !toFile && a.cfg.Output == configs.OutputJSON {
+	if toFile && strings.HasSuffix(args[0], ".json") || !toFile && a.Config.Output == configs.OutputJSON {
 		marshal = ontology.MarshalJSON
 	}
 	data, err := marshal(found.ontology)
@@ -135,7 +133,7 @@ func (a *app) ontologyExport(ctx context.Context, args []string) error {
 		return err
 	}
 	if !toFile {
-		_, err = a.stdout.Write(data)
+		_, err = a.Stdout.Write(data)
 		return err
 	}
 	if err := os.WriteFile(args[0], data, 0o644); err != nil {
@@ -144,8 +142,8 @@ func (a *app) ontologyExport(ctx context.Context, args []string) error {
 	result := struct {
 		Graph string `json:"graph"`
 		File  string `json:"file"`
-	}{a.cfg.GraphName(), args[0]}
-	return a.out.value(result, func(w io.Writer) { fmt.Fprintf(w, "the %s ontology is in %s\n", found.origin, args[0]) })
+	}{a.Config.GraphName(), args[0]}
+	return a.Print(result, func(w io.Writer) { fmt.Fprintf(w, "the %s ontology is in %s\n", found.origin, args[0]) })
 }
 
 // ontologyFound is an ontology and where it came from.
@@ -185,10 +183,10 @@ type chosenOntology struct {
 // added to what the graph has; else the graph's; else the built-in one. It
 // writes nothing; see store.
 func (s *session) chooseOntology(ctx context.Context) (chosenOntology, error) {
-	if s.cfg.Ontology != "" {
-		extra, err := ontology.Load(s.cfg.Ontology)
+	if s.Config.Ontology != "" {
+		extra, err := ontology.Load(s.Config.Ontology)
 		if err != nil {
-			return chosenOntology{}, usage("%v", err)
+			return chosenOntology{}, commandline.Usage("%v", err)
 		}
 		return s.extendOntology(ctx, extra)
 	}
@@ -218,7 +216,7 @@ func (s *session) extendOntology(ctx context.Context, extra *graph.Ontology) (ch
 	}
 	merged, changes, err := ontology.Merge(base, extra)
 	if err != nil {
-		return chosenOntology{}, usage("extend the ontology of graph %s: %v", s.cfg.GraphName(), err)
+		return chosenOntology{}, commandline.Usage("extend the ontology of graph %s: %v", s.Config.GraphName(), err)
 	}
 	if replaces && reflect.DeepEqual(merged.Canonical(), builtin.Canonical()) {
 		return chosenOntology{ontology: builtin, stored: true}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"graphmill/chunkers"
+	"graphmill/commandline"
 	"graphmill/configs"
 	"graphmill/extractors"
 	"graphmill/pipeline"
@@ -38,7 +39,7 @@ func (a *app) plan(ctx context.Context, moved bool) error {
 		return err
 	}
 	defer root.Close()
-	w, err := newWired(a.cfg)
+	w, err := newWired(a.Config)
 	if err != nil {
 		return err
 	}
@@ -51,11 +52,11 @@ func (a *app) plan(ctx context.Context, moved bool) error {
 	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
-	if err := a.out.value(report, func(w io.Writer) { printPlan(w, report, a.cfg.Quiet) }); err != nil {
+	if err := a.Print(report, func(w io.Writer) { printPlan(w, report, a.Config.Quiet) }); err != nil {
 		return err
 	}
 	if report.FailedCount() > 0 {
-		return &exitError{code: exitSomeFailed}
+		return &commandline.ExitError{Code: commandline.ExitSomeFailed}
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func printPlan(w io.Writer, r *pipeline.PlanReport, quiet bool) {
 				why, rule = string(d.Status), d.Reason
 			}
 			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%.2f\t%s\n",
-				why, printable(d.Path), d.Plan, d.Chunks, d.Tokens, d.ModelCalls, d.Seconds, d.Money, printable(rule))
+				why, commandline.Printable(d.Path), d.Plan, d.Chunks, d.Tokens, d.ModelCalls, d.Seconds, d.Money, commandline.Printable(rule))
 		}
 		table.Flush()
 		fmt.Fprintln(w)
@@ -123,7 +124,7 @@ func newPlanner(cfg *configs.Config) (*planner.Planner, error) {
 		MaxChunks: limits.MaxChunks, MaxLLMPairs: limits.MaxLLMPairs, DefaultParameters: !limits.TuneParams,
 	}, strategies)
 	if err != nil {
-		return nil, usage("%v", err)
+		return nil, commandline.Usage("%v", err)
 	}
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graphmill/commandline"
 	"graphmill/pipeline/corpus"
 )
 
@@ -38,19 +39,19 @@ func (a *app) preview(ctx context.Context, patterns []string, offset, chars int)
 	if err != nil {
 		return err
 	}
-	w, err := newWired(a.cfg)
+	w, err := newWired(a.Config)
 	if err != nil {
 		return err
 	}
 	defer w.close()
 	if offset < 0 || offset > len(files) {
-		return usage("--offset %d is not between 0 and %d, the number of files", offset, len(files))
+		return commandline.Usage("--offset %d is not between 0 and %d, the number of files", offset, len(files))
 	}
 	page, err := w.loader(root).PreviewFiles(ctx, files, offset, chars)
 	if err != nil {
 		return err
 	}
-	return a.out.value(page, func(w io.Writer) { printPreview(w, page) })
+	return a.Print(page, func(w io.Writer) { printPreview(w, page) })
 }
 
 // previewFiles lists the files that patterns name; all of them without any.
@@ -58,7 +59,7 @@ func previewFiles(ctx context.Context, root *corpus.Root, patterns []string) ([]
 	if len(patterns) > 0 {
 		files, unmatched, err := root.Match(ctx, patterns)
 		if err == nil && len(unmatched) > 0 {
-			err = usage("%s names no file under %s: %v", unmatched[0].Pattern, root.Dir(), unmatched[0].Err)
+			err = commandline.Usage("%s names no file under %s: %v", unmatched[0].Pattern, root.Dir(), unmatched[0].Err)
 		}
 		return files, err
 	}
@@ -80,13 +81,13 @@ func printPreview(w io.Writer, page corpus.PreviewPage) {
 		if s.CharsEstimated {
 			about = "about "
 		}
-		fmt.Fprintf(w, "== %s (%s, %s%d characters) %s\n", printable(s.Path), s.Format, about, s.Chars, printable(s.Title))
+		fmt.Fprintf(w, "== %s (%s, %s%d characters) %s\n", commandline.Printable(s.Path), s.Format, about, s.Chars, commandline.Printable(s.Title))
 		if s.Error != "" {
-			fmt.Fprintf(w, "   cannot be read: %s\n\n", printable(s.Error))
+			fmt.Fprintf(w, "   cannot be read: %s\n\n", commandline.Printable(s.Error))
 			continue
 		}
 		for line := range strings.Lines(s.Text) {
-			fmt.Fprintf(w, "   %s\n", printable(strings.TrimRight(line, "\r\n")))
+			fmt.Fprintf(w, "   %s\n", commandline.Printable(strings.TrimRight(line, "\r\n")))
 		}
 		fmt.Fprintln(w)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"graphmill/commandline"
 	"graphmill/configs"
 	"graphmill/pipeline"
 )
@@ -84,7 +85,7 @@ func (p *plainProgress) Observe(e pipeline.Event) {
 	case pipeline.DocumentDone:
 		p.ready++
 		if e.Document.Status == pipeline.Failed {
-			fmt.Fprintf(p.w, "failed: %s: %s\n", printable(e.Document.Path), printable(e.Document.Reason))
+			fmt.Fprintf(p.w, "failed: %s: %s\n", commandline.Printable(e.Document.Path), commandline.Printable(e.Document.Reason))
 		}
 		p.tick(fmt.Sprintf("%d of %d files, %.1f files/s", p.ready, p.listed, float64(p.ready)/time.Since(p.started).Seconds()))
 	case pipeline.FinalizeStep:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/engine/enginetest"
 )
@@ -15,7 +16,7 @@ func TestJSONProgressIsOneObjectALine(t *testing.T) {
 	w.fill(9, 1)
 	w.write("bad.txt", "\x00\x00binary\x00")
 	e := w.run("run", "--root", w.corpus, "--progress", "json", "--output", "json")
-	if e.code != exitSomeFailed {
+	if e.code != commandline.ExitSomeFailed {
 		t.Fatal(e)
 	}
 	counts := map[string]int{}
@@ -65,7 +66,7 @@ func TestPlainProgressAndQuiet(t *testing.T) {
 	contains(t, e.stdout, "STATUS", "failed", "bad.txt", "5 ingested, 1 failed")
 	for _, args := range [][]string{{"--quiet"}, {"--quiet", "--progress", "none"}} {
 		e = w.run(append([]string{"run", "--root", w.corpus}, args...)...)
-		if e.stderr != "" || strings.Contains(e.stdout, "STATUS") || !strings.Contains(e.stdout, "5 unchanged, 1 failed") || e.code != exitSomeFailed {
+		if e.stderr != "" || strings.Contains(e.stdout, "STATUS") || !strings.Contains(e.stdout, "5 unchanged, 1 failed") || e.code != commandline.ExitSomeFailed {
 			t.Errorf("%v: %v", args, e)
 		}
 	}
@@ -74,7 +75,7 @@ func TestPlainProgressAndQuiet(t *testing.T) {
 		t.Errorf("without progress: %v", e)
 	}
 	e = w.run("run", "--root", w.corpus, "--progress", "bar")
-	if e.code != exitSomeFailed {
+	if e.code != commandline.ExitSomeFailed {
 		t.Errorf("a bar where there is no terminal: %v", e)
 	}
 }

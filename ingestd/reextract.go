@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/corpus"
 )
@@ -43,7 +44,7 @@ func (a *app) selectFiles(ctx context.Context, patterns []string, o *ingestOptio
 		return err
 	}
 	if len(files) == 0 {
-		return usage("%s names no file under %s: %v", unmatched[0].Pattern, root.Dir(), unmatched[0].Err)
+		return commandline.Usage("%s names no file under %s: %v", unmatched[0].Pattern, root.Dir(), unmatched[0].Err)
 	}
 	o.files = map[string]bool{}
 	for _, file := range files {
@@ -59,15 +60,15 @@ func (a *app) selectFiles(ctx context.Context, patterns []string, o *ingestOptio
 
 // openRoot opens the files root of the configuration.
 func (a *app) openRoot() (*corpus.Root, error) {
-	if a.cfg.Root == "" {
-		return nil, usage("no files root: give --root DIR, or set root in the configuration")
+	if a.Config.Root == "" {
+		return nil, commandline.Usage("no files root: give --root DIR, or set root in the configuration")
 	}
-	root, err := corpus.Open(a.cfg.Root, corpus.Options{
-		Include: a.cfg.Corpus.Include, Exclude: a.cfg.Corpus.Exclude,
-		MaxFileBytes: a.cfg.Corpus.MaxFileBytes, MaxEntries: a.cfg.Corpus.MaxEntries,
+	root, err := corpus.Open(a.Config.Root, corpus.Options{
+		Include: a.Config.Corpus.Include, Exclude: a.Config.Corpus.Exclude,
+		MaxFileBytes: a.Config.Corpus.MaxFileBytes, MaxEntries: a.Config.Corpus.MaxEntries,
 	})
 	if err != nil {
-		return nil, &exitError{code: exitUsage, err: err}
+		return nil, &commandline.ExitError{Code: commandline.ExitUsage, Err: err}
 	}
 	return root, nil
 }

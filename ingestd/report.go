@@ -1,42 +1,16 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"sort"
 	"strings"
 	"text/tabwriter"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/graph"
 )
-
-// printer shows results on stdout, one implementation a format. Everything that
-// is not a result goes to stderr elsewhere.
-type printer interface {
-	report(*pipeline.Report) error
-	value(v any, text func(io.Writer)) error
-}
-
-func newPrinter(output string, quiet bool, w io.Writer) printer {
-	if output == "json" {
-		return jsonPrinter{w}
-	}
-	return textPrinter{w, quiet}
-}
-
-// jsonPrinter prints one JSON object a command; docs/json.md lists the keys.
-type jsonPrinter struct{ w io.Writer }
-
-func (p jsonPrinter) report(r *pipeline.Report) error { return p.value(r, nil) }
-
-func (p jsonPrinter) value(v any, _ func(io.Writer)) error {
-	encoder := json.NewEncoder(p.w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
 
 // textPrinter prints for people.
 type textPrinter struct {
@@ -44,17 +18,11 @@ type textPrinter struct {
 	quiet bool
 }
 
-func (p textPrinter) value(_ any, text func(io.Writer)) error {
-	text(p.w)
-	return nil
-}
-
-func (p textPrinter) report(r *pipeline.Report) error {
+func (p textPrinter) report(r *pipeline.Report) {
 	if !p.quiet {
 		p.rows(r.Documents)
 	}
 	p.totals(r)
-	return nil
 }
 
 func (p textPrinter) rows(documents []pipeline.DocumentReport) {
@@ -65,7 +33,7 @@ func (p textPrinter) rows(documents []pipeline.DocumentReport) {
 	fmt.Fprintln(table, "STATUS\tPATH\tPLAN\tCHUNKS\tENTITIES\tRELATIONS\tSECONDS\tREASON")
 	for _, d := range documents {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%.2f\t%s\n",
-			d.Status, printable(d.Path), d.Plan, d.Chunks, d.Entities, d.Relations, d.Seconds, printable(d.Reason))
+			d.Status, commandline.Printable(d.Path), d.Plan, d.Chunks, d.Entities, d.Relations, d.Seconds, commandline.Printable(d.Reason))
 	}
 	table.Flush()
 	fmt.Fprintln(p.w)
@@ -91,13 +59,13 @@ func (p textPrinter) totals(r *pipeline.Report) {
 	p.pruned(r.Pruned)
 	if r.MissingCount > 0 {
 		fmt.Fprintf(p.w, "missing: %d documents in the graph have no file any more (%s); ingestd forget PATH removes them\n",
-			r.MissingCount, printable(sample(r.Missing, 3)))
+			r.MissingCount, commandline.Printable(sample(r.Missing, 3)))
 	}
 	if r.Interrupted != "" {
 		fmt.Fprintf(p.w, "stopped early (%s); run again to go on\n", r.Interrupted)
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(p.w, "warning: %s\n", printable(warning))
+		fmt.Fprintf(p.w, "warning: %s\n", commandline.Printable(warning))
 	}
 }
 
@@ -128,7 +96,7 @@ func (p textPrinter) pruned(pruned graph.Pruned) {
 	}
 	for _, line := range lines {
 		if len(line.counts) > 0 {
-			fmt.Fprintf(p.w, "pruned:  %s: %s\n", line.what, printable(topCounts(line.counts, 5)))
+			fmt.Fprintf(p.w, "pruned:  %s: %s\n", line.what, commandline.Printable(topCounts(line.counts, 5)))
 		}
 	}
 }
@@ -166,7 +134,7 @@ func (p textPrinter) storedRows(documents []pipeline.DocumentReport) {
 	table := tabwriter.NewWriter(p.w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "PATH\tLAST\tPLAN\tCHUNKS\tENTITIES\tRELATIONS")
 	for _, d := range documents {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\n", printable(d.Path), d.Status, d.Plan, d.Chunks, d.Entities, d.Relations)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\n", commandline.Printable(d.Path), d.Status, d.Plan, d.Chunks, d.Entities, d.Relations)
 	}
 	table.Flush()
 	fmt.Fprintln(p.w)

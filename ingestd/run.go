@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 )
 
@@ -78,14 +79,14 @@ func (a *app) conclude(report *pipeline.Report, err error) error {
 	if err != nil {
 		report.Error = err.Error()
 	}
-	if printErr := a.out.report(report); printErr != nil {
+	if printErr := a.report(report); printErr != nil {
 		return errors.Join(err, printErr)
 	}
 	switch {
 	case err != nil:
 		return err
 	case report.FailedCount() > 0:
-		return &exitError{code: exitSomeFailed}
+		return &commandline.ExitError{Code: commandline.ExitSomeFailed}
 	}
 	return nil
 }

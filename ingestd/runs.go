@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graphmill/commandline"
 	"graphmill/pipeline/falkor/store"
 )
 
@@ -37,7 +38,7 @@ func (a *app) runsCommand() *cobra.Command {
 	cmd.Flags().IntVar(&limit, "limit", 20, "number of lines")
 	return a.verb(cmd, nil, func(ctx context.Context, _ []string) error {
 		if limit < 1 {
-			return usage("--limit %d: give at least 1", limit)
+			return commandline.Usage("--limit %d: give at least 1", limit)
 		}
 		s, err := a.connect(ctx)
 		if err != nil {
@@ -50,8 +51,8 @@ func (a *app) runsCommand() *cobra.Command {
 		result := struct {
 			Graph string    `json:"graph"`
 			Runs  []runLine `json:"runs"`
-		}{a.cfg.GraphName(), runLines(runs)}
-		return a.out.value(result, func(w io.Writer) { printRuns(w, result.Runs) })
+		}{a.Config.GraphName(), runLines(runs)}
+		return a.Print(result, func(w io.Writer) { printRuns(w, result.Runs) })
 	})
 }
 
@@ -77,7 +78,7 @@ func printRuns(w io.Writer, runs []runLine) {
 		}
 		sort.Strings(totals)
 		fmt.Fprintf(table, "%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Started.Local().Format(time.DateTime), r.Verb, r.Status, r.Seconds,
-			strings.Join(totals, ", "), printable(r.Message))
+			strings.Join(totals, ", "), commandline.Printable(r.Message))
 	}
 	table.Flush()
 }

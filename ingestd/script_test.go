@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -16,7 +15,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 // command, under that name on the PATH.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ingestd": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) },
+		"ingestd": main,
 	})
 }
 

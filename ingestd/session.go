@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"graphmill/commandline"
 	"graphmill/configs"
 	"graphmill/pipeline"
 	"graphmill/pipeline/corpus"
@@ -32,9 +33,9 @@ type session struct {
 // the local engine, which it starts or joins.
 func (a *app) connect(ctx context.Context) (*session, error) {
 	s := &session{app: a}
-	options := conn.Options{DialTimeout: a.cfg.Falkor.DialTimeout, ClientName: "ingestd"}
-	if a.cfg.Falkor.External() {
-		externalServer(&options, a.cfg.Falkor)
+	options := conn.Options{DialTimeout: a.Config.Falkor.DialTimeout, ClientName: "ingestd"}
+	if a.Config.Falkor.External() {
+		externalServer(&options, a.Config.Falkor)
 	} else {
 		lease, err := engine.Acquire(ctx, a.engineOptions())
 		if err != nil {
@@ -55,12 +56,12 @@ func (s *session) openStore(ctx context.Context, options conn.Options) (err erro
 		return err
 	}
 	err = s.client.WaitReady(ctx, func(waited time.Duration) {
-		s.say(fmt.Sprintf("%s is loading its graphs (%d s)", s.client.Address(), int(waited.Seconds())))
+		s.Say(fmt.Sprintf("%s is loading its graphs (%d s)", s.client.Address(), int(waited.Seconds())))
 	})
 	if err != nil {
 		return err
 	}
-	s.store, err = store.Open(ctx, s.client, store.Options{Graph: s.cfg.GraphName(), Version: version()})
+	s.store, err = store.Open(ctx, s.client, store.Options{Graph: s.Config.GraphName(), Version: commandline.Version()})
 	return err
 }
 
@@ -72,9 +73,9 @@ func externalServer(options *conn.Options, falkor configs.Falkor) {
 
 func (a *app) engineOptions() engine.Options {
 	return engine.Options{
-		DataDir: a.cfg.DataDir, RedisServer: a.cfg.Engine.RedisServer, Module: a.cfg.Engine.Module,
-		DepsDir: a.cfg.Engine.DepsDir, Linger: a.cfg.Engine.Linger, StartTimeout: a.cfg.Engine.StartTimeout,
-		MaxMemory: a.cfg.Engine.MaxMemory, LingerCommand: a.lingerCommand(), Progress: a.say,
+		DataDir: a.Config.DataDir, RedisServer: a.Config.Engine.RedisServer, Module: a.Config.Engine.Module,
+		DepsDir: a.Config.Engine.DepsDir, Linger: a.Config.Engine.Linger, StartTimeout: a.Config.Engine.StartTimeout,
+		MaxMemory: a.Config.Engine.MaxMemory, LingerCommand: a.lingerCommand(), Progress: a.Say,
 	}
 }
 
@@ -97,10 +98,10 @@ func (a *app) openSession(ctx context.Context, verb string) (*session, error) {
 // takeLock waits as long as wait says, and says for whom.
 func (s *session) takeLock(ctx context.Context, owner store.LockOwner) (err error) {
 	s.lock, err = s.store.Acquire(ctx, owner, lockLease, 0)
-	if held := (*store.HeldError)(nil); errors.As(err, &held) && s.cfg.Wait > 0 {
-		s.say(fmt.Sprintf("waiting up to %s for `ingestd %s` (pid %d on %s), which holds graph %s",
-			s.cfg.Wait, held.Owner.Verb, held.Owner.PID, held.Owner.Host, held.Graph))
-		s.lock, err = s.store.Acquire(ctx, owner, lockLease, s.cfg.Wait)
+	if held := (*store.HeldError)(nil); errors.As(err, &held) && s.Config.Wait > 0 {
+		s.Say(fmt.Sprintf("waiting up to %s for `ingestd %s` (pid %d on %s), which holds graph %s",
+			s.Config.Wait, held.Owner.Verb, held.Owner.PID, held.Owner.Host, held.Graph))
+		s.lock, err = s.store.Acquire(ctx, owner, lockLease, s.Config.Wait)
 	}
 	return err
 }
@@ -130,12 +131,12 @@ func (s *session) close() error {
 // nothing was begun.
 func (s *session) ingest(ctx context.Context, root *corpus.Root, o ingestOptions) (*pipeline.Report, error) {
 	started := time.Now()
-	show := newProgress(s.cfg.Progress, s.cfg.Quiet, s.stderr)
+	show := newProgress(s.Config.Progress, s.Config.Quiet, s.Stderr)
 	defer show.done()
 	ctx, cancel := s.untilLockLost(ctx)
 	defer cancel()
 
-	w, err := newWired(s.cfg)
+	w, err := newWired(s.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +197,8 @@ func (s *session) begin(ctx context.Context, w *wired, root *corpus.Root, o inge
 	if o.files != nil {
 		options.Select = func(path string) bool { return o.files[path] }
 	}
-	if have, known := meta.Sources[s.cfg.Source]; !known || have != root.Dir() {
-		if err := s.store.AddSource(ctx, s.cfg.Source, root.Dir()); err != nil {
+	if have, known := meta.Sources[s.Config.Source]; !known || have != root.Dir() {
+		if err := s.store.AddSource(ctx, s.Config.Source, root.Dir()); err != nil {
 			return none, err
 		}
 	}
@@ -214,8 +215,8 @@ func (s *session) checkEmbedder(w *wired, meta store.Meta, reembed bool) error {
 	if meta.EmbeddingModel == "" || meta.EmbeddingModel == model || reembed {
 		return nil
 	}
-	return usage("the vectors of graph %s are of model %s, embedder.kind and embedder.model_dir say %s; set them to the graph's, or make all vectors again with --reembed",
-		s.cfg.GraphName(), meta.EmbeddingModel, model)
+	return commandline.Usage("the vectors of graph %s are of model %s, embedder.kind and embedder.model_dir say %s; set them to the graph's, or make all vectors again with --reembed",
+		s.Config.GraphName(), meta.EmbeddingModel, model)
 }
 
 // finalize does nothing when the graph is finalized and the embedder the same.
@@ -239,7 +240,7 @@ func (s *session) finalize(ctx context.Context, w *wired, wrote, reembed bool, s
 		return nil, err
 	}
 	return pipeline.Finalize(ctx, pipeline.FinalizeOptions{
-		Store: s.store, Embedder: embedder, Workers: s.cfg.Workers(), Reembed: reembed, Observer: show,
+		Store: s.store, Embedder: embedder, Workers: s.Config.Workers(), Reembed: reembed, Observer: show,
 	})
 }
 
@@ -275,7 +276,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 
 // pipelineOptions puts together what a run needs.
 func (s *session) pipelineOptions(chosen chosenOntology, w *wired, root *corpus.Root, show pipeline.Observer) (pipeline.Options, error) {
-	plans, err := newPlanner(s.cfg)
+	plans, err := newPlanner(s.Config)
 	if err != nil {
 		return pipeline.Options{}, err
 	}
@@ -284,8 +285,8 @@ func (s *session) pipelineOptions(chosen chosenOntology, w *wired, root *corpus.
 	return pipeline.Options{
 		Root: root, Loader: w.loader(root), Store: s.store, Planner: plans, Strategies: w,
 		Ontology: extended, OntologyDigest: ontology.Digest(extended),
-		Graph: s.cfg.GraphName(), Source: s.cfg.Source, Workers: s.cfg.Workers(),
-		MaxRows: s.cfg.Commit.MaxRows, MaxDocuments: s.cfg.Commit.MaxDocuments,
-		FileTimeout: s.cfg.Corpus.FileTimeout, Observer: show,
+		Graph: s.Config.GraphName(), Source: s.Config.Source, Workers: s.Config.Workers(),
+		MaxRows: s.Config.Commit.MaxRows, MaxDocuments: s.Config.Commit.MaxDocuments,
+		FileTimeout: s.Config.Corpus.FileTimeout, Observer: show,
 	}, nil
 }

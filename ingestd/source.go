@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/falkor/store"
 )
@@ -13,20 +14,20 @@ import (
 // graph has already: its documents would overwrite or outlive those of the
 // first.
 func (s *session) checkSource(ctx context.Context, meta store.Meta, rootDir string, moved bool) error {
-	name, graphName := s.cfg.Source, s.cfg.GraphName()
+	name, graphName := s.Config.Source, s.Config.GraphName()
 	have, known := meta.Sources[name]
 	switch {
 	case known && (have == rootDir || moved):
 		return nil
 	case known && name == "":
-		return usage("graph %s was built from %s; if %s is another folder, give it a name with --source NAME or use another --graph; if it is the same one, moved, say --moved",
+		return commandline.Usage("graph %s was built from %s; if %s is another folder, give it a name with --source NAME or use another --graph; if it is the same one, moved, say --moved",
 			graphName, have, rootDir)
 	case known:
-		return usage("source %q of graph %s is %s; choose another --source NAME for %s, or say --moved if it is the same folder",
+		return commandline.Usage("source %q of graph %s is %s; choose another --source NAME for %s, or say --moved if it is the same folder",
 			name, graphName, have, rootDir)
 	case name == "" && len(meta.Sources) > 0:
 		first := firstSource(meta.Sources)
-		return usage("graph %s was built from source %q (%s); give %s a name with --source NAME, or use another --graph",
+		return commandline.Usage("graph %s was built from source %q (%s); give %s a name with --source NAME, or use another --graph",
 			graphName, first, meta.Sources[first], rootDir)
 	case name == "":
 		return nil
@@ -37,15 +38,15 @@ func (s *session) checkSource(ctx context.Context, meta store.Meta, rootDir stri
 // checkSourceName refuses a new root's name that is that of a folder whose
 // documents came from the first root.
 func (s *session) checkSourceName(ctx context.Context, meta store.Meta) error {
-	name := s.cfg.Source
+	name := s.Config.Source
 	stored, err := s.store.Documents(ctx)
 	if err != nil {
 		return err
 	}
 	for path := range stored {
 		if pipeline.SourceOf(path, meta.Sources) == "" && strings.HasPrefix(path, name+"/") {
-			return usage("--source %s: graph %s holds documents of the folder %s (%s); their paths would collide, choose another name",
-				name, s.cfg.GraphName(), filepath.Join(meta.Sources[""], name), path)
+			return commandline.Usage("--source %s: graph %s holds documents of the folder %s (%s); their paths would collide, choose another name",
+				name, s.Config.GraphName(), filepath.Join(meta.Sources[""], name), path)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/engine/enginetest"
 )
@@ -26,8 +27,8 @@ func TestSecondRootNeedsAName(t *testing.T) {
 	dir := w.other("second")
 	for _, verb := range []string{"run", "plan", "reextract"} {
 		e := w.run(verb, "--root", dir)
-		if e.code != exitUsage {
-			t.Errorf("%s: want exit %d, got %v", verb, exitUsage, e)
+		if e.code != commandline.ExitUsage {
+			t.Errorf("%s: want exit %d, got %v", verb, commandline.ExitUsage, e)
 		}
 		contains(t, e.stderr, w.corpus, dir, "--source NAME", "--moved")
 	}
@@ -53,7 +54,7 @@ func TestSecondRootNeedsAName(t *testing.T) {
 		t.Errorf("missing: %v", report.Missing)
 	}
 	e := w.run("run", "--root", w.other("third"), "--source", "second")
-	if e.code != exitUsage {
+	if e.code != commandline.ExitUsage {
 		t.Errorf("another folder under a name in use: %v", e)
 	}
 	contains(t, e.stderr, `"second"`, dir)
@@ -69,7 +70,7 @@ func TestMovedRootIsTheSameRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.corpus = moved
-	w.ingest(exitUsage)
+	w.ingest(commandline.ExitUsage)
 	w.must("plan", "--root", w.corpus, "--moved")
 	if got := statuses(w.ingest(0, "--moved")); got != "1 unchanged" {
 		t.Errorf("the moved root: %s", got)
@@ -83,7 +84,7 @@ func TestNamedFirstRootKeepsUnnamedOnesOut(t *testing.T) {
 	w.write("a.txt", "Ada Lovelace met Charles Babbage.")
 	w.ingest(0, "--source", "first")
 	e := w.run("run", "--root", w.other("second"))
-	if e.code != exitUsage {
+	if e.code != commandline.ExitUsage {
 		t.Errorf("got %v", e)
 	}
 	contains(t, e.stderr, `"first"`, w.corpus, "--source NAME")
@@ -99,7 +100,7 @@ func TestFolderCalledAsASourceIsRefused(t *testing.T) {
 	w.ingest(0)
 	dir := w.other("elsewhere")
 	e := w.run("run", "--root", dir, "--source", "second")
-	if e.code != exitUsage {
+	if e.code != commandline.ExitUsage {
 		t.Fatalf("a name that is a folder's: %v", e)
 	}
 	contains(t, e.stderr, "--source second", filepath.Join(w.corpus, "second"), "another name")
@@ -110,7 +111,7 @@ func TestFolderCalledAsASourceIsRefused(t *testing.T) {
 	w.write("third/x.txt", "Grace Hopper met nobody.")
 	w.write("third/z.md", "Grace Hopper met nobody.")
 	w.write("b.txt", "Ada Lovelace met Charles Babbage.")
-	report := w.ingest(exitSomeFailed)
+	report := w.ingest(commandline.ExitSomeFailed)
 	if got := statuses(report); got != "1 ingested, 2 unchanged, 2 failed" {
 		t.Errorf("got %s", got)
 	}
@@ -120,7 +121,7 @@ func TestFolderCalledAsASourceIsRefused(t *testing.T) {
 		t.Errorf("kind %q", failed.Kind)
 	}
 	plan := w.run("plan", "--root", w.corpus, "--output", "json")
-	if plan.code != exitSomeFailed {
+	if plan.code != commandline.ExitSomeFailed {
 		t.Errorf("plan: %v", plan)
 	}
 	contains(t, plan.stdout, "rename")

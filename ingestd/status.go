@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/falkor/store"
 )
@@ -40,7 +41,7 @@ func (a *app) statusCommand() *cobra.Command {
 		if err = errors.Join(err, s.close()); err != nil {
 			return err
 		}
-		return a.out.value(result, func(w io.Writer) { result.print(w, a.cfg.Quiet) })
+		return a.Print(result, func(w io.Writer) { result.print(w, a.Config.Quiet) })
 	})
 }
 
@@ -54,7 +55,7 @@ func (s *session) status(ctx context.Context) (*statusResult, error) {
 		return nil, err
 	}
 	result := &statusResult{
-		Graph: s.cfg.GraphName(), Exists: meta.Exists, Sources: meta.Sources, EmbeddingModel: meta.EmbeddingModel,
+		Graph: s.Config.GraphName(), Exists: meta.Exists, Sources: meta.Sources, EmbeddingModel: meta.EmbeddingModel,
 		Dimension: meta.Dimension, FinalizePending: meta.FinalizePending, Counts: meta.Counts,
 		Documents: []pipeline.DocumentReport{},
 	}
@@ -85,7 +86,7 @@ func (r *statusResult) print(w io.Writer, quiet bool) {
 		if name == "" {
 			name = "(unnamed)"
 		}
-		fmt.Fprintf(w, "source %s: %s\n", printable(name), printable(dir))
+		fmt.Fprintf(w, "source %s: %s\n", commandline.Printable(name), commandline.Printable(dir))
 	}
 	if r.EmbeddingModel != "" {
 		fmt.Fprintf(w, "vectors: %s, %d dimensions\n", r.EmbeddingModel, r.Dimension)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/engine/enginetest"
 	"graphmill/planner"
@@ -133,7 +134,7 @@ func TestFirstOwnOntologyReplacesTheBuiltInOne(t *testing.T) {
 	w.must("ontology", "set", file)
 	contains(t, w.must("ontology", "show"), "3 entity types", "Ship", "Whale")
 	writeFile(t, file, "entities:\n  - label: Chunk\n")
-	if e := w.run("ontology", "set", file); e.code != exitUsage || !strings.Contains(e.stderr, "Chunk") {
+	if e := w.run("ontology", "set", file); e.code != commandline.ExitUsage || !strings.Contains(e.stderr, "Chunk") {
 		t.Errorf("a reserved label: %v", e)
 	}
 }

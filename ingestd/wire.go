@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"graphmill/chunkers"
+	"graphmill/commandline"
 	"graphmill/configs"
 	"graphmill/extractors"
 	"graphmill/pipeline/corpus"
@@ -56,7 +57,7 @@ func newWired(cfg *configs.Config) (*wired, error) {
 		w.pattern, err = extractors.NewPattern(config)
 	}
 	if err != nil {
-		return nil, usage("extractors.pattern (%s): %v", cfg.Origin("extractors.pattern"), err)
+		return nil, commandline.Usage("extractors.pattern (%s): %v", cfg.Origin("extractors.pattern"), err)
 	}
 	return w, nil
 }
