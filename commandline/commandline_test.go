@@ -75,11 +75,11 @@ func TestWhoAskedForJSONGetsAnObjectOnFailure(t *testing.T) {
 func TestWhatWouldMoveATerminalIsEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain ünïcode 東京": "plain ünïcode 東京",
-		"a\nb\tc":         `a\nb\tc`,
-		"\x1b[2Jx":        `\u{1B}[2Jx`,
-		"abc\u202edef":    `abc\u{202E}def`,
-		"zero\u200bwidth": `zero\u{200B}width`,
-		"line\u2028sep":   `line\u{2028}sep`,
+		"a\nb\tc":          `a\nb\tc`,
+		"\x1b[2Jx":         `\u{1B}[2Jx`,
+		"abc\u202edef":     `abc\u{202E}def`,
+		"zero\u200bwidth":  `zero\u{200B}width`,
+		"line\u2028sep":    `line\u{2028}sep`,
 	} {
 		if got := Printable(text); got != want {
 			t.Errorf("Printable(%q) is %q, want %q", text, got, want)
