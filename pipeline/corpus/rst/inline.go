@@ -39,7 +39,7 @@ func (s *scanner) step() {
 	case ':':
 		if m := roleBefore.FindStringSubmatch(rest[:min(len(rest), 256)]); m != nil && s.starts(len(m[0])) {
 			if content, end, ok := s.closed(s.at+len(m[0]), "`"); ok {
-				s.out.WriteString(s.parser.roleText(m[1], unescape(content)))
+				s.out.WriteString(s.parser.roleText(m[1], content))
 				s.at = end
 				return
 			}
@@ -268,6 +268,10 @@ func linkText(content string) string {
 // roleText is what is read of interpreted text.
 func (p *parser) roleText(role, content string) string {
 	name := strings.ToLower(role[strings.LastIndexByte(role, ':')+1:])
+	if name == "math" || name == "code" {
+		return content
+	}
+	content = unescape(content)
 	text := linkText(content)
 	if text != content {
 		return text

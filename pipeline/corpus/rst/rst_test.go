@@ -112,6 +112,11 @@ list_item: 2. two
 paragraph: Use \"*\" or (*) or '*' and \"**\", an inline target, *not this*.
 paragraph: PEP 8
 `},
+		"blocks in cells": {"+---+----------------+\n| a | - one          |\n|   | - two          |\n|   |                |\n|   | .. _t: x       |\n|   |                |\n|   | *Like*::       |\n|   |                |\n|   |     x = ``1``  |\n+---+----------------+\n\n== =======\n1  * item\n   * next\n2  -\n== =======\n\n:math:`\\frac{a}{b}` and :code:`a\\b`\n", `
+table: a | - one - two Like: x = ` + "``1``" + `
+table: 1 | - item - next\n2 | -
+paragraph: \\frac{a}{b} and a\\b
+`},
 		"numbers above their text": {"(1)\n   one\n\n2.\n   two\n\nA.\n", `
 list_item: (1) one
 list_item: 2. two

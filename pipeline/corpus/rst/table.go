@@ -2,6 +2,7 @@ package rst
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func (p *parser) grid(lines []string) int {
 		for _, bound := range slices.Sorted(maps.Keys(cells)) {
 			shown := ""
 			if cell := cells[bound]; cell != nil {
-				shown = p.inline(joinLines(*cell))
+				shown = p.cell(*cell)
 			}
 			row = append(row, shown)
 		}
@@ -32,6 +33,39 @@ func (p *parser) grid(lines []string) int {
 	}
 	p.builder.Add(corpus.Table, 0, strings.Join(text, "\n"))
 	return n
+}
+
+// blockStart begins a line that is more than text.
+var blockStart = regexp.MustCompile(`^ *(?:\.\. |__ |[-*+•] |\| |>>> |:[^:]+: |(?:\d+|#)\. )|::$`)
+
+// maxTables is how deep tables are read in the cells of others.
+const maxTables = 3
+
+// cell is the text of a cell on one line. What it holds may be any blocks.
+func (p *parser) cell(lines []string) string {
+	plain := true
+	for _, line := range lines {
+		plain = plain && !blockStart.MatchString(line)
+	}
+	if plain || p.tables >= maxTables {
+		return p.inline(joinLines(lines))
+	}
+	least := -1
+	for _, line := range lines {
+		if indent := indentOf(line); line != "" && (least < 0 || indent < least) {
+			least = indent
+		}
+	}
+	inner := *p
+	inner.tables++
+	inner.builder = &corpus.Builder{Limit: p.builder.Limit}
+	inner.body(dedent(lines, max(least, 0)), place{level: maxLevel / 2})
+	p.footnotes = inner.footnotes
+	document, err := inner.builder.Document(corpus.File{}, corpus.RST)
+	if err != nil {
+		return p.inline(joinLines(lines))
+	}
+	return strings.Join(strings.Fields(document.Text), " ")
 }
 
 // gridTableText collects the lines of a table's cells.
@@ -78,11 +112,11 @@ func (t *gridTableText) line(line []rune) {
 		if from >= len(line) || from > end {
 			break
 		}
-		text := strings.TrimSpace(string(line[from:min(end, len(line))]))
+		text := strings.TrimRight(string(line[from:min(end, len(line))]), " ")
 		if k == len(t.bounds) {
-			text = strings.TrimSpace(strings.TrimSuffix(text, "|"))
+			text = strings.TrimRight(strings.TrimSuffix(text, "|"), " ")
 		}
-		if text != "" && strings.Trim(text, "-+") == "" && len(text) > 1 || text != "" && strings.Trim(text, "=+") == "" {
+		if text != "" && text[0] != ' ' && strings.Trim(text, "-+") == "" && len(text) > 1 || text != "" && strings.Trim(text, "=+") == "" {
 			border = true
 			for b := start; b < k; b++ {
 				delete(t.open, b)
@@ -146,9 +180,9 @@ func (p *parser) simple(lines []string) int {
 			continue
 		}
 		cells := sliceColumns([]rune(line), columns)
-		if cells[0] == "" && len(rows) > 0 {
+		if strings.TrimSpace(cells[0]) == "" && len(rows) > 0 {
 			for i, cell := range cells {
-				rows[len(rows)-1][i] = strings.TrimSpace(rows[len(rows)-1][i] + " " + cell)
+				rows[len(rows)-1][i] += "\n" + cell
 			}
 			continue
 		}
@@ -157,7 +191,7 @@ func (p *parser) simple(lines []string) int {
 	text := make([]string, len(rows))
 	for i, cells := range rows {
 		for j, cell := range cells {
-			if cells[j] = p.inline(cell); cells[j] == `\` {
+			if cells[j] = p.cell(strings.Split(cell, "\n")); cells[j] == `\` {
 				cells[j] = ""
 			}
 		}
@@ -194,7 +228,7 @@ func sliceColumns(line []rune, starts []int) []string {
 			}
 		}
 		if start < end {
-			cells[i] = strings.TrimSpace(string(line[start:end]))
+			cells[i] = strings.TrimRight(string(line[start:end]), " ")
 		}
 	}
 	return cells
