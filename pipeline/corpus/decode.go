@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -229,6 +230,9 @@ func mostlyUTF8(data []byte) bool {
 			continue
 		}
 		r, size := utf8.DecodeRune(data)
+		if half, ok := surrogate(data); ok {
+			r, size = half, 3
+		}
 		if r == utf8.RuneError && size == 1 {
 			invalid++
 		} else {
@@ -237,6 +241,15 @@ func mostlyUTF8(data []byte) bool {
 		data = data[size:]
 	}
 	return valid >= 3*invalid
+}
+
+// surrogate reads the half of a UTF-16 pair that text starts with when it was
+// written as if it were a character of UTF-8, as Java and some databases do.
+func surrogate[T string | []byte](text T) (half rune, ok bool) {
+	if len(text) < 3 || text[0] != 0xed || text[1]&0xe0 != 0xa0 || text[2]&0xc0 != 0x80 {
+		return 0, false
+	}
+	return 0xd000 | rune(text[1]&0x3f)<<6 | rune(text[2]&0x3f), true
 }
 
 // clean makes decoded text what Document.Text may hold. It counts the invalid
@@ -251,10 +264,16 @@ func clean(decoded string) (text string, replaced, dropped int) {
 	last := 0 // where the last character starts, which a backspace takes back
 	for i := 0; i < len(decoded); {
 		r, size := utf8.DecodeRuneInString(decoded[i:])
+		if first, ok := surrogate(decoded[i:]); ok {
+			r, size = utf8.RuneError, 3
+			if second, ok := surrogate(decoded[i+3:]); ok && utf16.DecodeRune(first, second) != utf8.RuneError {
+				r, size = utf16.DecodeRune(first, second), 6
+			}
+		}
 		at := i
 		i += size
 		switch {
-		case r == utf8.RuneError && size == 1:
+		case r == utf8.RuneError && decoded[at:i] != "\uFFFD":
 			replaced++
 		case r == '\r' && strings.HasPrefix(decoded[i:], "\n"):
 			continue

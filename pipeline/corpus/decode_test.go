@@ -62,6 +62,8 @@ func TestDecode(t *testing.T) {
 		"a form feed":                    {"a\fb", "a\fb", "", Text},
 		"the mark that DOS puts at ends": {"a\n\x1a", "a\n", "", Text},
 		"one damaged place":              {"gr\xc3\xb6\xc3\x9fe \xc3\xbc \xff end", "größe ü \ufffd end", "1 invalid character replaced", Text},
+		"half a surrogate pair":          {"Ada \xed\xa0\x80 Byron \xed\xbf\xbf wrote", "Ada \ufffd Byron \ufffd wrote", "2 invalid characters replaced", Text},
+		"a surrogate pair as two":        {"a \xed\xa0\xbd\xed\xb8\x80 \xed\xb8\x80\xed\xa0\xbd", "a \U0001f600 \ufffd\ufffd", "2 invalid characters replaced", Text},
 		"a stray NUL":                    {strings.Repeat("words and ", 200) + "\x00end", strings.Repeat("words and ", 200) + "end", "1 control character dropped", Text},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 )
 
 // Loader reads files under a root and parses them. It is safe for concurrent
@@ -42,12 +44,22 @@ func (l *Loader) Parse(ctx context.Context, file File, data []byte) (document *D
 	defer recoverDamage(file, &err)
 	document, err = parser.Parse(ctx, file, data, l.limits)
 	if err == nil {
+		dropUnseen(document)
 		err = document.Check()
 	}
 	if err != nil {
 		return nil, fileError(ctx, file, err)
 	}
 	return document, nil
+}
+
+// dropUnseen empties a document in whose text there is nothing to see: white
+// space, byte-order marks, joiners.
+func dropUnseen(document *Document) {
+	seen := func(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) && !isControl(r) }
+	if len(document.Pages) == 0 && !strings.ContainsFunc(document.Text, seen) {
+		document.Text, document.Blocks, document.Sections = "", nil, nil
+	}
 }
 
 func recoverDamage(file File, err *error) {

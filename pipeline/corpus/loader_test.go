@@ -70,6 +70,18 @@ func TestLoadGivesTheSameDocumentFromEveryFormat(t *testing.T) {
 	}
 }
 
+func TestTextThatNobodySeesIsNone(t *testing.T) {
+	const unseen = "\u00a0\u200b\ufeff\u3000\u2060\u202e\n\u00ad"
+	root, files := library(t, map[string]string{"a.md": unseen, "b.rst": unseen, "c.html": "<p>" + unseen, "d.txt": unseen})
+	loader := corpus.NewLoader(root, parsers(), corpus.Limits{})
+	for _, file := range files {
+		document, _, err := loader.Load(t.Context(), file)
+		if err != nil || document.Text != "" || len(document.Blocks) != 0 {
+			t.Errorf("%s: %+v, %v", file.Path, document, err)
+		}
+	}
+}
+
 // broken is a parser that fails as parsers of others can.
 type broken struct{ how string }
 

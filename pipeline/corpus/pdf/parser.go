@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/klippa-app/go-pdfium"
@@ -68,9 +69,13 @@ func New(options Options) *Parser {
 func (p *Parser) Close() error { return p.engine.close() }
 
 // Parse reads a whole file. Errors are [*corpus.FileError]: encrypted,
-// image_only, damaged, too_large; or ctx's own.
+// image_only, damaged, too_large; or ctx's own. A file of no bytes is a document
+// without text, as in every format.
 func (p *Parser) Parse(ctx context.Context, file corpus.File, data []byte, limits corpus.Limits) (*corpus.Document, error) {
 	limits = limits.WithDefaults()
+	if len(data) == 0 {
+		return &corpus.Document{File: file, Format: corpus.PDF}, nil
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.options.Timeout, errTimeout)
 	defer cancel()
 	if err := checkEnds(file, data); err != nil {
@@ -171,9 +176,15 @@ func (p *Parser) read(ctx context.Context, file corpus.File, data []byte, limits
 	}
 	return nil, &corpus.FileError{
 		Kind: corpus.KindDamaged, Verb: "parse", Path: file.Path,
-		Reason: "the PDF engine could not go on", Err: err,
+		Reason: "the PDF engine could not go on", Err: brief(err),
 		Hint: "open the file in another program and save it anew",
 	}
+}
+
+// brief is an error without the WebAssembly stack that follows it.
+func brief(err error) error {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return errors.New(line)
 }
 
 // openError says why a file does not open.

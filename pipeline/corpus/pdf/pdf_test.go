@@ -314,7 +314,6 @@ func TestFilesThatCannotBeReadSayWhy(t *testing.T) {
 		{"pictures only", buildPDF(nil, nil), corpus.Limits{}, corpus.ErrImageOnly},
 		{"cut in half", whole[:len(whole)/2], corpus.Limits{}, corpus.ErrDamaged},
 		{"no PDF", []byte("<html>not found</html>"), corpus.Limits{}, corpus.ErrDamaged},
-		{"empty", nil, corpus.Limits{}, corpus.ErrDamaged},
 		{"garbage after the header", append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte{0xfe, 0x01}, 4000)...), corpus.Limits{}, corpus.ErrDamaged},
 		{"too many pages", whole, corpus.Limits{MaxPages: 2}, corpus.ErrTooLarge},
 		{"too much text", whole, corpus.Limits{MaxTextBytes: 30}, corpus.ErrTooLarge},
@@ -344,6 +343,12 @@ func TestScannedPagesAmongTextAreNoted(t *testing.T) {
 	d := parse(t, buildPDF(column(72, 700, "Some words on a page."), nil))
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "1 of 2 pages") {
 		t.Errorf("notes %q", d.Notes)
+	}
+}
+
+func TestFileOfNoBytesIsAnEmptyDocument(t *testing.T) {
+	if d := parse(t, nil); d.Text != "" || len(d.Blocks) != 0 || d.Format != corpus.PDF {
+		t.Errorf("%+v", d)
 	}
 }
 
