@@ -70,6 +70,9 @@ func (c *Combined) Extract(ctx context.Context, chunks []chunkers.Chunk, ontolog
 	out := make([]graph.Extraction, len(chunks))
 	for i := range chunks {
 		out[i] = union(found[i], c.options.Nested)
+		if !c.options.Nested {
+			agree(chunks[i], canonical, &out[i])
+		}
 		if compiled != nil {
 			c.cues.relate(compiled, chunks[i], &out[i])
 		}

@@ -15,7 +15,10 @@ type cueSet struct {
 	// allowed holds every declared (source, relation, target).
 	allowed map[[3]string]bool
 	// open are relation types without patterns.
-	open map[string]bool
+	open      map[string]bool
+	templates []template
+	// person is the label of persons, "" for none.
+	person string
 	// declared are the entity types.
 	declared map[string]bool
 }
@@ -38,6 +41,8 @@ type cue struct {
 	// gapOnly says that the tail must not follow at once: the whole phrase is in
 	// the trie by itself.
 	gapOnly bool
+	// implied gaps were not written with "…".
+	implied bool
 	// possessive cues are "'s CEO" for "is CEO of": object first.
 	possessive bool
 	// first is the first word as written, for telling "work" from "works".
@@ -48,6 +53,7 @@ type cue struct {
 // compileCues builds the trie.
 func compileCues(o *graph.Ontology) *cueSet {
 	set := &cueSet{ontology: o, root: &cueNode{}, allowed: map[[3]string]bool{}, open: map[string]bool{}, declared: map[string]bool{}}
+	set.person = typeAskedAs(o, "person")
 	for _, t := range o.Entities {
 		set.declared[t.Label] = true
 	}
@@ -72,6 +78,10 @@ func (s *cueSet) allows(source, relation, target string) bool {
 
 // add enters a phrase, and the forms that follow from it.
 func (s *cueSet) add(relation, phrase string, passive bool) {
+	if isTemplate(phrase) {
+		s.templates = append(s.templates, compileTemplate(relation, phrase, passive))
+		return
+	}
 	head, tail, gapped := strings.Cut(strings.ReplaceAll(phrase, "...", "…"), "…")
 	list := cueWords(head)
 	c := cue{relation: relation, passive: passive}
@@ -95,7 +105,7 @@ func (s *cueSet) add(relation, phrase string, passive bool) {
 	last := list[len(list)-1]
 	if len(list) > 1 && gapPrepositions[last] {
 		interrupted := c
-		interrupted.tail, interrupted.gapOnly = last, true
+		interrupted.tail, interrupted.gapOnly, interrupted.implied = last, true, true
 		s.insert(list[:len(list)-1], interrupted)
 	}
 	if c.reduced && len(list) > 1 && last == "of" {

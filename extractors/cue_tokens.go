@@ -21,8 +21,9 @@ type token struct {
 	kind    tokenKind
 	lower   string
 	capital bool
-	mention int // index into the extraction's mentions
-	start   int // byte of the chunk's text
+	mention int  // index into the extraction's mentions
+	pronoun bool // an entity token that stands for a name elsewhere
+	start   int  // byte of the chunk's text
 	end     int
 }
 

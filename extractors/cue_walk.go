@@ -87,17 +87,22 @@ func (s *sentence) subject(i int, c *cue, last *clause) (g group, fact bool) {
 	if apposed && s.isPunct(j, ",(–—") {
 		j--
 	}
-	return s.subjectFrom(i, j, last)
+	return s.subjectFrom(i, j, last, apposed)
 }
 
 // verbGroup steps left over auxiliaries and adverbs, and for a phrase that "be"
 // leads to over what does as well: "became", "served as", "was appointed".
 func (s *sentence) verbGroup(j int, reduced bool) (at int, be, will, fact bool) {
-	given := false
-	defer func() { fact = fact && (be || !given) }()
+	given, have := false, false
+	// "Appointed CEO" gives an office to somebody else, and "have signed" is no
+	// passive.
+	defer func() { fact = fact && (be || !given && !(have && reduced)) }()
 	for ; j >= 0; j-- {
 		t := s.at(j)
 		switch {
+		case t.kind == entityToken && j > 1 && s.isWord(j-1, timeWords) && s.isEntity(j-2) && strings.ContainsAny(s.mentions[t.mention].Text, "0123456789"):
+			// "Acme in 2019 acquired".
+			j--
 		case t.kind != wordToken:
 			return j, be, will, true
 		case isNegation(t.lower) || modals[t.lower]:
@@ -116,6 +121,9 @@ func (s *sentence) verbGroup(j int, reduced bool) (at int, be, will, fact bool) 
 			given = true
 		case auxiliaries[t.lower]:
 			will = will || t.lower == "will"
+			have = have || t.lower == "have" || t.lower == "has" || t.lower == "had"
+		case weekdays[t.lower] && s.isWord(j-1, onWords):
+			j--
 		case isAdverb(t.lower):
 		default:
 			return j, be, will, true
@@ -124,12 +132,16 @@ func (s *sentence) verbGroup(j int, reduced bool) (at int, be, will, fact bool) 
 	return j, be, will, true
 }
 
+// setOff reports the mark before an apposition or the word before a relative
+// clause.
+func (s *sentence) setOff(i int) bool { return s.isPunct(i, ",(–—") || s.isWord(i, relatives) }
+
 // nounPhrase steps left over "(is) a software company": the words that describe
 // a subject before the cue goes on about it. Without a "be" or a mark before
 // them they are the subject themselves, and stay.
 func (s *sentence) nounPhrase(j int, be bool) (at int, beSeen bool) {
 	k, n := j, 0
-	for n < maxPhrase && (s.isPlain(k) && !irregular[s.at(k).lower] || n > 0 && s.isEntity(k) || s.oneOf(k)) {
+	for n < maxPhrase && (s.isPlain(k) && !irregular[s.at(k).lower] || n > 0 && s.isEntity(k) || s.oneOf(k) || n > 0 && s.at(k).lower == "of" && s.isPlain(k-1)) {
 		k--
 		n++
 	}
@@ -154,14 +166,19 @@ func (s *sentence) nounPhrase(j int, be bool) (at int, beSeen bool) {
 // oneOf reports the "of" of "one of the founders of".
 func (s *sentence) oneOf(k int) bool { return s.at(k).lower == "of" && s.at(k-1).lower == "one" }
 
-// subjectFrom finds the entity that ends at or before token j.
-func (s *sentence) subjectFrom(i, j int, last *clause) (group, bool) {
+// subjectFrom finds the entity that ends at or before token j. A phrase set off
+// from its subject belongs to the nearest name, whatever that is itself:
+// "led by A, who founded B".
+func (s *sentence) subjectFrom(i, j int, last *clause, apposed bool) (group, bool) {
 	guessed := false
 	for steps := 0; j >= 0 && steps < 4; steps++ {
 		switch {
 		case s.isEntity(j):
 			g, object := s.listBefore(j)
-			if !object {
+			if object && apposed && j < i-1 {
+				g.tokens = g.tokens[len(g.tokens)-1:]
+			}
+			if !object || apposed && j < i-1 && s.setOff(j+1) {
 				g.skipped, g.guessed = i-1-j, guessed
 				return g, !s.denied(g.tokens[0])
 			}

@@ -37,6 +37,12 @@ var (
 	prepositions = words(`in on at of by from to for with without near under over between among against during
 		before after since until into onto within across through around about as like unlike alongside including
 		following despite via per behind beyond outside inside toward towards upon`)
+	weekdays  = words("monday tuesday wednesday thursday friday saturday sunday")
+	onWords   = words("on last")
+	timeWords = words("in on")
+	// titles stand before a person's name.
+	titles = words(`mr mrs ms dr prof professor sir lady lord general gen colonel col captain capt major lieutenant admiral
+		saint st rev reverend father`)
 	conjunctions = words("and or but nor yet so because although though while when where whereas if unless than whether after before")
 	pronouns     = words("he she it they we i you him them us me himself herself itself themselves who whom whose which what there")
 	// temporal words follow a finished object ("joined Acme last year").
@@ -49,7 +55,7 @@ var (
 		became beat broke brought chose ate hid hit paid put read rode sang set shot showed shook sought taught
 		understood wore threw says tells meets sees wins makes takes gives`)
 	// gapPrepositions end cues that may be interrupted: "was founded in 1998 by".
-	gapPrepositions = words("by in at for with from as to")
+	gapPrepositions = words("by in on at for with from as to")
 )
 
 // function words end or start phrases; all others name, describe or do.

@@ -81,44 +81,51 @@ func sameCues(a, b *graph.Ontology) bool {
 }
 
 func (c *Cues) relate(set *cueSet, chunk chunkers.Chunk, e *graph.Extraction) {
-	if len(e.Mentions) < 2 || set.root.next == nil {
+	if len(e.Mentions) == 0 || set.root.next == nil && len(set.templates) == 0 {
 		return
 	}
 	placed := outermost(chunk, e.Mentions)
+	speakers := &discourse{person: set.person, mentions: e.Mentions, last: nobody}
 	for _, r := range c.sentences(chunk.Text) {
 		first, _ := slices.BinarySearchFunc(placed, r.Start, func(p placedMention, start int) int { return p.at.Start - start })
 		last := first
 		for last < len(placed) && placed[last].at.Start < r.End {
 			last++
 		}
-		if last-first < 2 || strings.HasSuffix(chunk.Text[r.Start:r.End], "?") {
+		speakers.enter(chunk, r)
+		if strings.HasSuffix(chunk.Text[r.Start:r.End], "?") {
+			speakers.last = nobody
 			continue
 		}
-		c.readSentence(set, chunk, r, placed[first:last], e)
+		c.readSentence(set, chunk, r, placed[first:last], speakers, e)
 	}
 }
 
 // readSentence reads a sentence with all its mentions, and once more without
 // those that are words of a cue or common nouns: "founder" may be a Role and
 // part of "the founder of" as well.
-func (c *Cues) readSentence(set *cueSet, chunk chunkers.Chunk, within graph.Range, placed []placedMention, e *graph.Extraction) {
+func (c *Cues) readSentence(set *cueSet, chunk chunkers.Chunk, within graph.Range, placed []placedMention, speakers *discourse, e *graph.Extraction) {
+	tokens, since, next := speakers.resolve(tokenise(chunk.Text, within, placed), within)
+	defer func() { speakers.last = next }()
 	reader := cueReader{
-		sentence: sentence{tokens: tokenise(chunk.Text, within, placed), mentions: e.Mentions},
-		set:      set, chunk: chunk, within: within, out: e,
+		sentence: sentence{tokens: tokens, mentions: e.Mentions}, since: since,
+		set: set, chunk: chunk, within: within, out: e,
 		seen: map[graph.RelationMention]bool{},
 	}
 	if len(reader.tokens) > maxSentenceTokens {
 		return
 	}
 	reader.read()
+	reader.readTemplates()
 	names := make([]placedMention, 0, len(placed))
 	for _, p := range placed {
 		if !set.describes(e.Mentions[p.index].Text) {
 			names = append(names, p)
 		}
 	}
-	if len(names) < len(placed) && len(names) >= 2 {
-		reader.tokens, reader.last = tokenise(chunk.Text, within, names), clause{}
+	if len(names) < len(placed) && len(names) >= 1 {
+		reader.tokens, _, _ = speakers.resolve(tokenise(chunk.Text, within, names), within)
+		reader.last = clause{}
 		reader.read()
 	}
 }
@@ -159,7 +166,10 @@ type cueReader struct {
 	within graph.Range
 	out    *graph.Extraction
 	last   clause
-	seen   map[graph.RelationMention]bool
+	// since is where what the sentence speaks of begins: before it, when a
+	// pronoun means somebody named before.
+	since int
+	seen  map[graph.RelationMention]bool
 }
 
 func (r *cueReader) read() {
@@ -210,6 +220,16 @@ func (r *cueReader) pairs(i int, c *cue) []pair {
 	}
 	for j := end; j < len(r.tokens) && j-end <= maxGap; j++ {
 		t := r.at(j)
+		if t.pronoun {
+			return nil
+		}
+		if j == end && c.implied && t.kind == wordToken && determiners[t.lower] {
+			// "moved his company to": the verb has an object of its own.
+			return nil
+		}
+		if t.kind == punctToken && t.lower == "," && j > end && r.isEntity(j-1) && (r.isEntity(j+1) || r.isWord(j+1, prepositions)) {
+			continue
+		}
 		if t.kind == punctToken && t.lower != "'s" || t.kind == wordToken && (conjunctions[t.lower] || pronouns[t.lower] || isNegation(t.lower) || j > end && beForms[t.lower]) {
 			return nil
 		}
@@ -386,6 +406,10 @@ func (r *cueReader) emit(c *cue, p pair) (miss *graph.Pruned, ok bool) {
 	r.seen[relation] = true
 	relation.Evidence = r.evidence(min(from.start, to.start), max(from.end, to.end))
 	relation.Score = p.score * min(source.Score, target.Score)
+	if from.pronoun || to.pronoun {
+		relation.Score *= pronounShare
+		relation.Evidence.Start = min(relation.Evidence.Start, r.since+r.chunk.Range.Start)
+	}
 	relation.Method = cueMethod
 	r.out.Relations = append(r.out.Relations, relation)
 	return nil, true

@@ -66,8 +66,11 @@ func NewGLiNER(model *models.GLiNER, options GLiNEROptions) (*GLiNER, error) {
 // GLiNERStrategy describes the extractor to the planner.
 func GLiNERStrategy() catalogue.Strategy {
 	return catalogue.Strategy{
-		Kind:        catalogue.Extractor,
-		Name:        "gliner",
+		Kind: catalogue.Extractor,
+		Name: "gliner",
+		// 1: names settle each other's types, windows of whole sentences,
+		// templates and pronouns among the cues.
+		Version:     1,
 		Description: "local zero-shot model for entities of the ontology's types (GLiNER span models)",
 		Cheap:       true,
 		Cost:        glinerCost,
@@ -81,6 +84,8 @@ type label struct {
 	ids       []int64
 	threshold float64
 	certain   float64
+	// empty tells answers that name nothing; nil for none.
+	empty func(text string) bool
 }
 
 // labelsOf lists what to ask for. Types that would be asked for with the same
@@ -103,7 +108,7 @@ func (g *GLiNER) labelsOf(ontology *graph.Ontology) []label {
 			continue
 		}
 		seen[prompt] = true
-		l := label{kind: kind.Label, prompt: prompt, threshold: g.threshold, certain: g.certain}
+		l := label{kind: kind.Label, prompt: prompt, threshold: g.threshold, certain: g.certain, empty: namesNothing(prompt)}
 		if kind.Threshold > 0 {
 			// Whoever sets a type's threshold means its mentions to have that type.
 			l.threshold, l.certain = kind.Threshold, kind.Threshold
@@ -173,27 +178,46 @@ func (g *GLiNER) extraction(chunk chunkers.Chunk, words []modelWord, candidates 
 	var out graph.Extraction
 	chosen := g.decoding.choose(accepted)
 	for _, c := range chosen {
-		at, ok := tidyMention(chunk.Text, graph.Range{Start: words[c.start].at.Start, End: words[c.end].at.End})
-		if !ok {
-			continue
-		}
-		mention := graph.Mention{
-			Range:  graph.Range{Start: chunk.Range.Start + at.Start, End: chunk.Range.Start + at.End},
-			Text:   chunk.Text[at.Start:at.End],
-			Type:   labels[c.label].kind,
-			Score:  c.score,
-			Method: "gliner",
-		}
-		if c.score < labels[c.label].certain {
-			mention.Type = graph.UnknownType
+		at := graph.Range{Start: words[c.start].at.Start, End: words[c.end].at.End}
+		out.Mentions = append(out.Mentions, labels[c.label].mentions(chunk, at, c.score)...)
+	}
+	for _, m := range out.Mentions {
+		if m.Type == graph.UnknownType {
 			out.Pruned.UnknownEntities++
 		}
-		out.Mentions = append(out.Mentions, mention)
 	}
 	for _, c := range g.decoding.choose(weak) {
 		if !g.decoding.conflicts(c, chosen) {
 			out.Pruned.BelowThreshold++
 		}
+	}
+	return out
+}
+
+// mentions turns what the model chose at a range of the chunk's text into
+// mentions: one, none, or the two dates of a period.
+func (l *label) mentions(chunk chunkers.Chunk, at graph.Range, score float64) []graph.Mention {
+	parts := []graph.Range{at}
+	if l.prompt == "date" {
+		parts = splitPeriod(chunk.Text, at)
+	}
+	var out []graph.Mention
+	for _, part := range parts {
+		part, ok := tidyMention(chunk.Text, part)
+		if text := chunk.Text[part.Start:part.End]; !ok || l.empty != nil && l.empty(text) {
+			continue
+		}
+		mention := graph.Mention{
+			Range:  graph.Range{Start: chunk.Range.Start + part.Start, End: chunk.Range.Start + part.End},
+			Text:   chunk.Text[part.Start:part.End],
+			Type:   l.kind,
+			Score:  score,
+			Method: "gliner",
+		}
+		if score < l.certain {
+			mention.Type = graph.UnknownType
+		}
+		out = append(out, mention)
 	}
 	return out
 }

@@ -9,8 +9,8 @@ import (
 )
 
 var glinerCost = catalogue.Cost{
-	LocalSecondsPerKToken: 0.28,
-	Source:                "gliner-minilm-en, 11 types, 60 chunks of 190 word pieces, one thread a call: 53 ms of a core each",
+	LocalSecondsPerKToken: 0.2,
+	Source:                "gliner-minilm-en, 10 types, 94 KB of biography in windows of 96 word pieces: 4.3 s of two cores",
 }
 
 // question is a set of labels as the ontology's calls ask for them.
@@ -91,8 +91,9 @@ func (g *GLiNER) candidates(ctx context.Context, text string, q *question, share
 		return nil, nil, nil
 	}
 	var windows []window
+	starts := sentenceStarts(text, words)
 	for group := range q.groups {
-		for _, w := range windowsOf(words, q.limits) {
+		for _, w := range windowsOf(words, starts, q.limits) {
 			w.group = group
 			windows = append(windows, w)
 		}

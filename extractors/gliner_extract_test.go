@@ -111,8 +111,12 @@ func TestWindowsOwnEveryWordOnce(t *testing.T) {
 				words[i].ids = make([]int64, 1+i*7%size)
 			}
 			l := limits{pieces: 100, words: 90, overlap: 32}
+			var starts []int
+			for at := size; at < n; at += 1 + at*13%150 {
+				starts = append(starts, at)
+			}
 			next := 0
-			for i, w := range windowsOf(words, l) {
+			for i, w := range windowsOf(words, starts, l) {
 				pieces := 0
 				for _, word := range words[w.start:w.end] {
 					pieces += len(word.ids)
@@ -129,6 +133,21 @@ func TestWindowsOwnEveryWordOnce(t *testing.T) {
 				t.Fatalf("%d words of %d: owned up to %d", n, size, next)
 			}
 		}
+	}
+}
+
+func TestWindowsHoldWholeSentences(t *testing.T) {
+	words := make([]modelWord, 260)
+	for i := range words {
+		words[i].ids = make([]int64, 1)
+	}
+	var got [][2]int
+	for _, w := range windowsOf(words, []int{40, 90, 110, 230}, limits{pieces: 100, words: 100, overlap: 10}) {
+		got = append(got, [2]int{w.start, w.end})
+	}
+	// The fourth sentence has 120 words.
+	if want := [][2]int{{0, 90}, {90, 110}, {110, 180}, {170, 230}, {230, 260}}; !slices.Equal(got, want) {
+		t.Errorf("windows %v, want %v", got, want)
 	}
 }
 
@@ -287,7 +306,7 @@ func TestNamesDoNotReachOverParagraphsAndListItems(t *testing.T) {
 			starts = append(starts, text[words[i].at.Start:words[i].at.End])
 		}
 	}
-	if want := []string{"-", "Cy", "2"}; !slices.Equal(starts, want) {
+	if want := []string{"-", "Cy", "2", "Di"}; !slices.Equal(starts, want) {
 		t.Errorf("breaks before %q, want %q", starts, want)
 	}
 }

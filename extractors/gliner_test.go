@@ -257,7 +257,7 @@ func TestGLiNERFeedsTheReferenceEnginesTokens(t *testing.T) {
 				if len(words) == 0 {
 					continue
 				}
-				inputs := g.inputs(words, windowsOf(words, q.limits), q.groups[0])
+				inputs := g.inputs(words, windowsOf(words, nil, q.limits), q.groups[0])
 				if got := inputs["input_ids"].Int64; !slices.Equal(got, want.Debug[i].InputIDs) {
 					t.Errorf("text %d: input_ids %v, want %v", i, got, want.Debug[i].InputIDs)
 				}

@@ -83,10 +83,52 @@ type limits struct {
 	overlap int // words that two neighbours share
 }
 
-// windowsOf covers words with windows. A text that fits is one window; a longer
-// one is cut into windows of about equal size, because a short last one would
-// see little context and cost a call.
-func windowsOf(words []modelWord, l limits) []window {
+// windowsOf covers words with windows of whole sentences, as many as fit: no
+// name reaches over the end of one, so that neighbours need share nothing.
+// starts are the words that begin a sentence; what stands before the first is
+// one too. A sentence that does not fit is cut.
+func windowsOf(words []modelWord, starts []int, l limits) []window {
+	var out []window
+	var open window
+	shut := func() {
+		if open.end > open.start {
+			open.own, open.ownEnd = open.start, open.end
+			out = append(out, open)
+		}
+		open = window{start: open.end, end: open.end}
+	}
+	for i := 0; i <= len(starts); i++ {
+		first, end := 0, len(words)
+		if i > 0 {
+			first = starts[i-1]
+		}
+		if i < len(starts) {
+			end = starts[i]
+		}
+		pieces := 0
+		for _, word := range words[first:end] {
+			pieces += len(word.ids)
+		}
+		if open.pieces+pieces > l.pieces || end-open.start > l.words {
+			shut()
+		}
+		if pieces <= l.pieces && end-first <= l.words {
+			open.end, open.pieces = end, open.pieces+pieces
+			continue
+		}
+		for _, w := range cutSentence(words[first:end], l) {
+			w.start, w.end, w.own, w.ownEnd = w.start+first, w.end+first, w.own+first, w.ownEnd+first
+			out = append(out, w)
+		}
+		open = window{start: end, end: end}
+	}
+	shut()
+	return out
+}
+
+// cutSentence cuts what does not fit into windows of about equal size that
+// overlap, because a short last one would see little context and cost a call.
+func cutSentence(words []modelWord, l limits) []window {
 	greedy := cutWindows(words, l)
 	if len(greedy) < 2 {
 		return greedy

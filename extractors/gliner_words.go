@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"graphmill/chunkers"
 	"graphmill/pipeline/graph"
 )
 
@@ -64,8 +65,9 @@ func isPythonSpace(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
 }
 
-// breaksBefore marks the words that begin something new: after an empty line,
-// or on a line of their own with the mark of a list, table, heading or quote.
+// breaksBefore marks the words that begin something new: a sentence, what comes
+// after an empty line, or a line of its own with the mark of a list, table,
+// heading or quote.
 // No name reaches over such a place, though the model, which does not see lines,
 // reads on ("Owen K. Garriott (CAPCOM)\n- Don L. Lind").
 func breaksBefore(text string, words []modelWord) []bool {
@@ -80,7 +82,25 @@ func breaksBefore(text string, words []modelWord) []bool {
 			breaks[i] = true
 		}
 	}
+	for _, start := range sentenceStarts(text, words) {
+		breaks[start] = true
+	}
 	return breaks
+}
+
+// sentenceStarts lists the words that begin a sentence, but for the first word.
+func sentenceStarts(text string, words []modelWord) []int {
+	var starts []int
+	next := 0
+	for _, s := range chunkers.Sentences(text) {
+		for next < len(words) && words[next].at.Start < s.Start {
+			next++
+		}
+		if next > 0 && next < len(words) && words[next].at.Start == s.Start {
+			starts = append(starts, next)
+		}
+	}
+	return starts
 }
 
 // opensLine reports whether line begins with a mark such as "- " or "2. ".

@@ -245,7 +245,8 @@ var _ Extractor = (*Pattern)(nil)
 // patternStrategy describes the extractor to the planner.
 func patternStrategy() catalogue.Strategy {
 	return catalogue.Strategy{
-		Kind: catalogue.Extractor, Name: "pattern", Cheap: true,
+		// 1: templates and pronouns among the cues.
+		Kind: catalogue.Extractor, Name: "pattern", Cheap: true, Version: 1,
 		Description: "regular expressions for what has a form: CVE numbers, standards, dates, tickets, and your own",
 		Cost:        catalogue.Cost{LocalSecondsPerKToken: 0.0005, Source: "measured: see BenchmarkPattern"},
 	}

@@ -158,7 +158,8 @@ func (v *validator) relation(t graph.RelationType) {
 	v.cues(where, "cues", t.Cues)
 	v.cues(where, "passive_cues", t.PassiveCues)
 	for _, cue := range t.Cues {
-		if slices.Contains(t.PassiveCues, cue) {
+		// Of a template with a mark alone ("_ , _") the types tell the direction.
+		if slices.Contains(t.PassiveCues, cue) && !isTemplate(cue) {
 			v.addf("%s: %q stands in cues and in passive_cues; a cue names the source first or the target first", where, cue)
 		}
 	}
@@ -180,10 +181,15 @@ func (v *validator) cues(where, field string, cues []string) {
 	}
 	for _, cue := range cues {
 		v.text(where, field, cue, MaxCueBytes)
-		if !strings.ContainsFunc(cue, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		if !isTemplate(cue) && !strings.ContainsFunc(cue, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
 			v.addf("%s: %s entry %q holds no word", where, field, cue)
 		}
 	}
+}
+
+// isTemplate reports a cue with two names in it, which needs no word.
+func isTemplate(cue string) bool {
+	return strings.Count(" "+strings.ReplaceAll(cue, " ", "  ")+" ", " _ ") == 2
 }
 
 func (v *validator) properties(where string, properties []graph.Property) {
