@@ -59,7 +59,7 @@ type parser struct {
 	substitutions map[string]string
 	targets       map[string]string // headings by the labels before them
 	footnotes     footnotes
-	tables        int // how many tables' cells it is in
+	tables        int     // how many tables' cells it is in
 	endless       *string // the last of lines that hold no table's end
 }
 
