@@ -78,6 +78,11 @@ var (
 		Jahrhundert Jahrhunderts Jh Jahrtausend Auflage Kapitel Klasse Platz Tag Mal Stock`)
 )
 
+// captions are the words that the titles of tables and the like begin with.
+var captions = wordSet(`Table Figure Fig Example Listing Chapter Section Appendix Part Equation Box Note Step
+	Tabelle Abbildung Beispiel Kapitel Abschnitt Anhang Tableau Figure Exemple Chapitre Annexe
+	Tabla Figura Ejemplo Capítulo Таблица Рисунок Пример Глава Раздел`)
+
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(words) {

@@ -31,6 +31,11 @@ func TestSentences(t *testing.T) {
 			"1. Install the package.",
 			"3.1. Scope of the work.",
 			"IV. Results of the work.",
+			"- 2. Create a branch. | Then push it.",
+			"[x] 3. Clean up.",
+			"Table 8.6. Binary data types. | It has two rows.",
+			"Abbildung 3. Das Netz.",
+			"We have 3. | Others have more than the Table 4. | Next.",
 		},
 		"ellipses": {
 			"Wait... what? | Well... | He left. | And so on . . . until the end.",

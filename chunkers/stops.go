@@ -197,7 +197,7 @@ func (s *scanner) periodEnds(i int, follow following) bool {
 	switch {
 	case word == "":
 		return ordinary
-	case enumerator(word) && strings.TrimSpace(before) == "":
+	case enumerator(word) && strings.Trim(before, listSigns) == "", numbersCaption(word, before):
 		return false
 	case digitsOnly(word):
 		return ordinary && !ordinal(word, before, follow)
@@ -232,6 +232,16 @@ func (s *scanner) periodEnds(i int, follow following) bool {
 		return starter
 	}
 	return ordinary
+}
+
+// listSigns may stand before the number of an item: a bullet, a box to tick.
+const listSigns = " \t\n\u00a0-*+•[]xX"
+
+// numbersCaption reports whether word is the number of a table or the like whose
+// title follows: "Table 8.6. Data types".
+func numbersCaption(word, before string) bool {
+	return strings.IndexFunc(word, unicode.IsDigit) >= 0 && strings.Trim(word, "0123456789.-ABCDEFGHIVX") == "" &&
+		len(before) <= maxWord && captions[strings.TrimSpace(before)]
 }
 
 // wordBefore returns the word that text ends with, at most about maxWord bytes.
