@@ -67,6 +67,9 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 		if err := embedKind(ctx, o, kind, report); err != nil {
 			return report, fmt.Errorf("embed %s: %w", plural[kind], err)
 		}
+		if err := o.Store.StartIndexes(ctx, kind, indexes); err != nil {
+			return report, err
+		}
 	}
 	o.Observer.Observe(Event{Kind: FinalizeStep, Step: "index"})
 	if err := o.Store.EnsureIndexes(ctx, indexes); err != nil {

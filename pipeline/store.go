@@ -32,6 +32,10 @@ type Finalizer interface {
 	// PrepareVectors agrees on the embedder before any vector is stored; another
 	// one than the graph's is refused unless o.Reembed is set.
 	PrepareVectors(ctx context.Context, o store.IndexOptions) error
+	// StartIndexes has the engine begin to build the indexes of what a kind of
+	// vector stands on, beside what else it is asked for.
+	StartIndexes(ctx context.Context, kind store.VectorKind, o store.IndexOptions) error
+	// EnsureIndexes makes what is missing of all and waits until it is built.
 	EnsureIndexes(ctx context.Context, o store.IndexOptions) error
 	// Finish stores the counts and marks the graph as finalized.
 	Finish(ctx context.Context) (store.Counts, error)

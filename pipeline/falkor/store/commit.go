@@ -7,7 +7,6 @@ import (
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
-	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/graph"
 )
 
@@ -237,73 +236,4 @@ func decodeDocument(rows *conn.Rows, i int) StoredDocument {
 		Model: rows.String(i, "model"), Format: rows.String(i, "format"),
 	}
 	return d
-}
-
-// rangeIndexes are made before the first row: every look-up by id or name goes
-// through one. Relationship types come after labels.
-var rangeIndexes = []struct {
-	label, property string
-	edge            bool
-}{
-	{label: "Document", property: "id"},
-	{label: "Chunk", property: "id"},
-	{label: "Chunk", property: "embedding_pending"},
-	{label: "__Entity__", property: "id"},
-	{label: "__Entity__", property: "name_key"},
-	{label: "__Entity__", property: "embedding_pending"},
-	{label: "__Section__", property: "id"},
-	{label: "RELATES", property: "source_chunk_ids", edge: true},
-	{label: "RELATES", property: "embedding_pending", edge: true},
-}
-
-// prepare readies the graph for the lock's holder: it makes the range indexes and
-// the meta node that are missing and writes the fencing token, from which on no
-// former holder can write.
-//
-// Dies anywhere: what is missing is made by the next holder.
-func (s *Store) prepare(ctx context.Context) error {
-	lock := s.held()
-	if lock == nil {
-		return fmt.Errorf("write graph %s: %w", s.options.Graph, ErrNotLocked)
-	}
-	if lock.prepared {
-		return nil
-	}
-	if err := lock.fence(ctx); err != nil {
-		return err
-	}
-	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
-	if err != nil {
-		return err
-	}
-	made := false
-	for _, want := range rangeIndexes {
-		if hasIndex(have, want.label, want.property, "RANGE") {
-			continue
-		}
-		statement := cypher.New(`CREATE INDEX FOR (n:«label») ON (n.«property»)`, nil)
-		if want.edge {
-			statement = cypher.New(`CREATE INDEX FOR ()-[n:«label»]-() ON (n.«property»)`, nil)
-		}
-		if err := s.alter(ctx, "prepare", statement.WithLabel("label", want.label).WithLabel("property", want.property)); err != nil {
-			return err
-		}
-		made = true
-	}
-	if made {
-		if err := s.awaitIndexes(ctx, nil); err != nil {
-			return err
-		}
-	}
-	lock.prepared = true
-	return nil
-}
-
-func hasIndex(have []shape.Index, label, property, kind string) bool {
-	for _, index := range have {
-		if index.Label == label && index.Has(property, kind) {
-			return true
-		}
-	}
-	return false
 }

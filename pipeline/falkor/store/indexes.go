@@ -9,45 +9,171 @@ import (
 	"graphmill/pipeline/falkor/shape"
 )
 
-// indexPoll is how often an index that is being built is looked at.
-const indexPoll = 100 * time.Millisecond
+// indexPoll is how often at least an index that is being built is looked at.
+const indexPoll = time.Second
 
-// EnsureIndexes makes the vector and full-text indexes that are missing and waits
-// until they are complete. Those of one label are made one right after the other:
-// each has the engine read all rows of the label again, and the first is then
-// hardly begun. They are called for after the rows of a bulk build; rows that
-// come later are indexed as they come.
+// rangeIndexes are those of look-ups by id, name or state. The ones that only
+// changes to what stands and finalize look through are made later in a first
+// build, with the vector and full-text indexes: keeping them up row by row takes
+// the engine as long as writing the rows.
+var rangeIndexes = []struct {
+	label, property string
+	edge, later     bool
+}{
+	{label: "Document", property: "id"},
+	{label: "Chunk", property: "id"},
+	{label: "Chunk", property: "embedding_pending", later: true},
+	{label: "__Entity__", property: "id"},
+	{label: "__Entity__", property: "name_key", later: true},
+	{label: "__Entity__", property: "embedding_pending", later: true},
+	{label: "__Section__", property: "id"},
+	{label: "RELATES", property: "source_chunk_ids", edge: true, later: true},
+	{label: "RELATES", property: "embedding_pending", edge: true, later: true},
+}
+
+// prepare readies the graph for the lock's holder: it makes the range indexes and
+// the meta node that are missing and writes the fencing token, from which on no
+// former holder can write. In a graph without documents it leaves the indexes for
+// later that a first build does not look through.
 //
-// Dies anywhere: the engine goes on building what was made; the rest is made by
-// the next call.
-func (s *Store) EnsureIndexes(ctx context.Context, o IndexOptions) error {
-	if err := s.PrepareVectors(ctx, o); err != nil {
+// Dies anywhere: what is missing is made by the next holder.
+func (s *Store) prepare(ctx context.Context) error {
+	lock := s.held()
+	if lock == nil {
+		return fmt.Errorf("write graph %s: %w", s.options.Graph, ErrNotLocked)
+	}
+	if lock.prepared {
+		return nil
+	}
+	if err := lock.fence(ctx); err != nil {
 		return err
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
 	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
 	if err != nil {
 		return err
 	}
+	all := hasIndex(have, "RELATES", "embedding_pending", "RANGE") // the last that is made
+	if !all {
+		documents, err := s.read(ctx, cypher.New(`MATCH (n:Document) RETURN n.id AS id LIMIT 1`, nil))
+		if err != nil {
+			return err
+		}
+		all = documents.Len() > 0
+	}
+	made, err := s.makeRangeIndexes(ctx, have, func(label string, later bool) bool { return all || !later })
+	if err == nil && made {
+		err = s.awaitIndexes(ctx, nil)
+	}
+	lock.prepared = err == nil
+	lock.building = !all
+	return err
+}
+
+// endBuilding makes the range indexes that a first build left for later. It is
+// called when something that stands is about to change all the same.
+func (s *Store) endBuilding(ctx context.Context) error {
+	lock := s.held()
+	if lock == nil || !lock.building {
+		return nil
+	}
+	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
+	if err != nil {
+		return err
+	}
+	made, err := s.makeRangeIndexes(ctx, have, func(string, bool) bool { return true })
+	if err == nil && made {
+		err = s.awaitIndexes(ctx, nil)
+	}
+	lock.building = err != nil
+	return err
+}
+
+// makeRangeIndexes makes those of the chosen range indexes that are missing.
+func (s *Store) makeRangeIndexes(ctx context.Context, have []shape.Index, chosen func(label string, later bool) bool) (made bool, err error) {
+	for _, want := range rangeIndexes {
+		if !chosen(want.label, want.later) || hasIndex(have, want.label, want.property, "RANGE") {
+			continue
+		}
+		statement := cypher.New(`CREATE INDEX FOR (n:«label») ON (n.«property»)`, nil)
+		if want.edge {
+			statement = cypher.New(`CREATE INDEX FOR ()-[n:«label»]-() ON (n.«property»)`, nil)
+		}
+		if err := s.alter(ctx, "make index", statement.WithLabel("label", want.label).WithLabel("property", want.property)); err != nil {
+			return made, err
+		}
+		made = true
+	}
+	return made, nil
+}
+
+func hasIndex(have []shape.Index, label, property, kind string) bool {
+	return labelIndex(have, label).Has(property, kind)
+}
+
+// labels are what the kinds of vector stand on.
+var labels = map[VectorKind]string{ChunkVector: "Chunk", EntityVector: "__Entity__", RelationVector: "RELATES"}
+
+// StartIndexes makes the indexes that are missing of what a kind of vector stands
+// on, and does not wait for the engine to build them: it does so beside other
+// statements. It is called for when the rows of a bulk build and their vectors
+// are there; rows that come later are indexed as they come. All of a label's
+// indexes are made one right after the other, because each has the engine read
+// all rows of the label again, and the first is then hardly begun.
+//
+// Dies anywhere: the engine goes on building what was made; the rest is made by
+// the next call.
+func (s *Store) StartIndexes(ctx context.Context, kind VectorKind, o IndexOptions) error {
+	label, ok := labels[kind]
+	if !ok {
+		return fmt.Errorf("make indexes: there is no kind %q", kind)
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
+	if err != nil {
+		return err
+	}
+	if _, err := s.makeRangeIndexes(ctx, have, func(of string, _ bool) bool { return of == label }); err != nil {
+		return err
+	}
 	var statements []cypher.Statement
-	for _, label := range []string{"Chunk", "__Entity__", "RELATES"} {
-		index := labelIndex(have, label)
-		if label != "RELATES" {
-			statements = append(statements, fulltextIndex(label, index)...)
-		}
-		switch {
-		case !index.Has("embedding", "VECTOR"):
-			statements = append(statements, vectorIndex(label, o.Dimension))
-		case index.Dimension != o.Dimension:
-			return fmt.Errorf("index graph %s: the vector index of %s is for %d dimensions, the embedder gives %d; make all vectors again with --reembed",
-				s.options.Graph, label, index.Dimension, o.Dimension)
-		}
+	index := labelIndex(have, label)
+	if kind != RelationVector {
+		statements = fulltextIndex(label, index)
+	}
+	switch {
+	case !index.Has("embedding", "VECTOR"):
+		statements = append(statements, vectorIndex(label, o.Dimension))
+	case index.Dimension != o.Dimension:
+		return fmt.Errorf("index graph %s: the vector index of %s is for %d dimensions, the embedder gives %d; make all vectors again with --reembed",
+			s.options.Graph, label, index.Dimension, o.Dimension)
 	}
 	for _, statement := range statements {
 		if err := s.alter(ctx, "make index", statement); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// EnsureIndexes makes all indexes that are missing and waits until they are
+// complete.
+func (s *Store) EnsureIndexes(ctx context.Context, o IndexOptions) error {
+	if err := s.PrepareVectors(ctx, o); err != nil {
+		return err
+	}
+	for _, kind := range []VectorKind{ChunkVector, EntityVector, RelationVector} {
+		if err := s.StartIndexes(ctx, kind, o); err != nil {
+			return err
+		}
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if lock := s.held(); lock != nil {
+		lock.building = false
 	}
 	return s.awaitIndexes(ctx, o.Progress)
 }
@@ -119,28 +245,39 @@ func (s *Store) dropVectorIndexes(ctx context.Context, dimension int) error {
 
 // awaitIndexes waits until every index of the graph is complete.
 func (s *Store) awaitIndexes(ctx context.Context, progress func(IndexProgress)) error {
-	for wait := time.Millisecond; ; wait = min(2*wait, indexPoll) {
+	for began := time.Now(); ; {
 		have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
 		if err != nil {
 			return err
 		}
-		building := false
+		done, total := 0, 0
 		for _, index := range have {
 			if index.Operational {
 				continue
 			}
-			building = true
+			done, total = done+index.Done, total+max(index.Total, 1)
 			if progress != nil {
 				progress(IndexProgress{Label: index.Label, Done: index.Done, Total: index.Total})
 			}
 		}
-		if !building {
+		if total == 0 {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(wait):
+		case <-time.After(indexWait(time.Since(began), done, total)):
 		}
 	}
+}
+
+// indexWait is how long to leave the engine alone that has done so much of an
+// index: half of what is left at its pace, so that few questions are asked and
+// the last is not late.
+func indexWait(spent time.Duration, done, total int) time.Duration {
+	left := spent / 4
+	if done > 0 {
+		left = time.Duration(float64(spent) * float64(total-done) / float64(done) / 2)
+	}
+	return min(max(left, time.Millisecond, spent/32), indexPoll)
 }

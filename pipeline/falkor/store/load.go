@@ -90,6 +90,9 @@ func (s *Store) loadChunks(ctx context.Context, st *standing, documents []string
 	if err != nil || len(st.documents) == 0 {
 		return err
 	}
+	if err := s.endBuilding(ctx); err != nil {
+		return err
+	}
 	return eachPage(ctx, s, sortedKeys(st.documents), chunksOf, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			id, document, key := rows.String(i, "id"), rows.String(i, "document"), rows.String(i, "key")

@@ -49,6 +49,7 @@ type Lock struct {
 	token    int64
 	lease    time.Duration
 	prepared bool // the graph knows the token; guarded by Store.writing
+	building bool // range indexes are left for later; guarded by Store.writing
 
 	lost     chan struct{}
 	loseOnce sync.Once

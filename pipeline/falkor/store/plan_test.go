@@ -36,6 +36,9 @@ func TestLookUpsGoThroughAnIndex(t *testing.T) {
 	if err := s.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.endBuilding(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	asked := 0
 	explain := func(statement cypher.Statement) {
 		t.Helper()
