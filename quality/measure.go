@@ -36,6 +36,12 @@ const (
 // Measures lists all measures in the order of the table.
 var Measures = [...]string{Mentions, Spans, Entities, Relations, Stated}
 
+// The measures of single types, for information.
+const (
+	MentionTypes  = "mention types"
+	RelationTypes = "relation types"
+)
+
 // Counts are how many were found, labelled, and both.
 type Counts struct{ Right, Found, Labelled int }
 
@@ -52,6 +58,8 @@ func (c Counts) Recall() float64 { return ratio(c.Right, c.Labelled) }
 // F1 is the harmonic mean of precision and recall.
 func (c Counts) F1() float64 { return ratio(2*c.Right, c.Found+c.Labelled) }
 
+func add(to map[string]Counts, key string, c Counts) { to[key] = to[key].plus(c) }
+
 func ratio(part, whole int) float64 {
 	if whole == 0 {
 		return 0
@@ -66,19 +74,28 @@ type Miss struct {
 	Text             string
 }
 
+// Measured are a passage's figures.
+type Measured struct {
+	Counts map[string]Counts // by measure
+	// Mentions and Relations are by type.
+	Mentions, Relations map[string]Counts
+	Misses              []Miss
+}
+
 // Measure compares what was found in a passage with its labels.
-func Measure(p Passage, found Found) (map[string]Counts, []Miss) {
-	m := measuring{passage: p, counts: map[string]Counts{}}
+func Measure(p Passage, found Found) Measured {
+	m := measuring{passage: p, out: Measured{
+		Counts: map[string]Counts{}, Mentions: map[string]Counts{}, Relations: map[string]Counts{},
+	}}
 	m.mentions(found)
 	m.entities(found)
 	m.relations(found)
-	return m.counts, m.misses
+	return m.out
 }
 
 type measuring struct {
 	passage Passage
-	counts  map[string]Counts
-	misses  []Miss
+	out     Measured
 	// labelled is, by span, the labelled mention there.
 	labelled map[graph.Span]Mention
 	// spans are those of the found mentions.
@@ -86,7 +103,7 @@ type measuring struct {
 }
 
 func (m *measuring) miss(measure string, extra bool, text string) {
-	m.misses = append(m.misses, Miss{Passage: m.passage.ID, Measure: measure, Extra: extra, Text: text})
+	m.out.Misses = append(m.out.Misses, Miss{Passage: m.passage.ID, Measure: measure, Extra: extra, Text: text})
 }
 
 // agrees reports that found mention i is labelled with its span and type.
@@ -110,19 +127,23 @@ func (m *measuring) mentions(found Found) {
 		if label.Text != "" {
 			spans.Right++
 		}
+		one := Counts{Found: 1}
 		if same {
 			exact.Right++
+			one.Right++
 			right[label.Span] = true
 		} else {
 			m.miss(Mentions, true, f.Text+"/"+f.Type)
 		}
+		add(m.out.Mentions, f.Type, one)
 	}
 	for _, l := range m.passage.Entities {
+		add(m.out.Mentions, l.Type, Counts{Labelled: 1})
 		if !right[l.Span] {
 			m.miss(Mentions, false, l.Text+"/"+l.Type)
 		}
 	}
-	m.counts[Mentions], m.counts[Spans] = exact, spans
+	m.out.Counts[Mentions], m.out.Counts[Spans] = exact, spans
 }
 
 // entities joins found entities to labelled ones, those with the most mentions
@@ -153,7 +174,7 @@ func (m *measuring) entities(found Found) {
 		}
 	}
 	names := m.names()
-	m.counts[Entities] = Counts{Right: len(taken), Found: len(all), Labelled: len(names)}
+	m.out.Counts[Entities] = Counts{Right: len(taken), Found: len(all), Labelled: len(names)}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		if !stands[id] {
 			m.miss(Entities, true, all[id])
@@ -204,11 +225,14 @@ func (m *measuring) relations(found Found) {
 		seen[f] = true
 		all.Found++
 		anaphoric, ok := labels[f]
+		one := Counts{Found: 1}
 		if ok {
 			all.Right++
+			one.Right++
 		} else {
 			m.miss(Relations, true, found.Mentions[r.Source].Text+" "+r.Type+" "+found.Mentions[r.Target].Text)
 		}
+		add(m.out.Relations, r.Type, one)
 		if !ok || !anaphoric {
 			stated.Found++
 		}
@@ -217,6 +241,7 @@ func (m *measuring) relations(found Found) {
 		}
 	}
 	for _, r := range m.passage.Relations {
+		add(m.out.Relations, r.Type, Counts{Labelled: 1})
 		if !r.Anaphoric {
 			stated.Labelled++
 		}
@@ -228,7 +253,7 @@ func (m *measuring) relations(found Found) {
 			m.miss(Relations, false, names[r.Source]+" "+r.Type+" "+names[r.Target]+how)
 		}
 	}
-	m.counts[Relations], m.counts[Stated] = all, stated
+	m.out.Counts[Relations], m.out.Counts[Stated] = all, stated
 }
 
 // end is the labelled entity that a found mention belongs to, or a name that no

@@ -133,8 +133,7 @@ func TestExtractionIsAsGoodAsCommitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts, _ := quality.Measure(p, found)
-		table.Add(p, counts)
+		table.Add(p, quality.Measure(p, found))
 	}
 	var written strings.Builder
 	if err := table.Write(&written); err != nil {
@@ -286,7 +285,7 @@ func TestMeasuresCountWhatTheySay(t *testing.T) {
 		"nothing": {quality.Found{}, "mentions 0/0/3, spans 0/0/3, entities 0/0/2, relations 0/0/2, stated relations 0/0/1"},
 	} {
 		t.Run(behaviour, func(t *testing.T) {
-			counts, _ := quality.Measure(p, c.found)
+			counts := quality.Measure(p, c.found).Counts
 			var got []string
 			for _, measure := range quality.Measures {
 				n := counts[measure]
@@ -302,8 +301,7 @@ func TestMeasuresCountWhatTheySay(t *testing.T) {
 func TestFiguresSurviveTheirTable(t *testing.T) {
 	var table quality.Table
 	p := passage()
-	counts, _ := quality.Measure(p, quality.Found{Mentions: []graph.Mention{mention(p, "Roe", "Person")}, Resolved: []graph.EntityID{"a"}})
-	table.Add(p, counts)
+	table.Add(p, quality.Measure(p, quality.Found{Mentions: []graph.Mention{mention(p, "Roe", "Person")}, Resolved: []graph.EntityID{"a"}}))
 	var written strings.Builder
 	if err := table.Write(&written); err != nil {
 		t.Fatal(err)

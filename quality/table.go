@@ -14,17 +14,23 @@ const Total = "total"
 type Table struct{ rows map[[3]string]Counts }
 
 // Add counts a passage's figures under its part, and under both parts together
-// ("all"), each by kind and in total.
-func (t *Table) Add(p Passage, counts map[string]Counts) {
+// ("all"), each by kind and in total, and those of types under "all".
+func (t *Table) Add(p Passage, measured Measured) {
 	if t.rows == nil {
 		t.rows = map[[3]string]Counts{}
 	}
-	for measure, c := range counts {
+	for measure, c := range measured.Counts {
 		for _, part := range []string{"all", p.Part} {
 			for _, kind := range []string{Total, p.Kind} {
 				key := [3]string{part, kind, measure}
 				t.rows[key] = t.rows[key].plus(c)
 			}
+		}
+	}
+	for measure, types := range map[string]map[string]Counts{MentionTypes: measured.Mentions, RelationTypes: measured.Relations} {
+		for kind, c := range types {
+			key := [3]string{"all", kind, measure}
+			t.rows[key] = t.rows[key].plus(c)
 		}
 	}
 }
@@ -53,13 +59,17 @@ func (t *Table) Rows() []Row {
 		if r.Kind == Total {
 			last = "0"
 		}
-		return fmt.Sprint(slices.Index(Measures[:], r.Measure), r.Part, last, r.Kind)
+		place := slices.Index(Measures[:], r.Measure)
+		if place < 0 {
+			place = len(Measures)
+		}
+		return fmt.Sprint(place, r.Measure, r.Part, last, r.Kind)
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return strings.Compare(rank(a), rank(b)) })
 	return rows
 }
 
-const rowFormat = "%-17s %-9s %-10s %9s %7s %6s %6s %6s %9s\n"
+const rowFormat = "%-17s %-9s %-13s %9s %7s %6s %6s %6s %9s\n"
 
 // Write prints the table as text that [ReadRows] reads.
 func (t *Table) Write(w io.Writer) error {
