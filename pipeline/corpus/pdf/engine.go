@@ -23,6 +23,9 @@ type engine struct {
 	options Options
 	slots   chan struct{} // as many as instances may live at once
 
+	making   sync.Mutex // so that an instance's memory is known
+	memories memories
+
 	mu     sync.Mutex
 	pool   pdfium.Pool
 	cache  wazero.CompilationCache
@@ -53,7 +56,9 @@ func (e *engine) lend(ctx context.Context, use func(pdfium.Pdfium) error) error 
 	if err != nil {
 		return err
 	}
-	instance, err := pool.GetInstanceWithContext(ctx)
+	instance, claimed, err := e.instance(ctx, pool)
+	// By then the instance is killed and its code has returned.
+	defer release(claimed)
 	if err != nil {
 		return fmt.Errorf("%w instance: %w", errStart, err)
 	}
@@ -73,6 +78,14 @@ func (e *engine) lend(ctx context.Context, use func(pdfium.Pdfium) error) error 
 		return fmt.Errorf("stop PDF engine instance: %w", kill)
 	}
 	return err
+}
+
+// instance makes an instance and says which memory is its own.
+func (e *engine) instance(ctx context.Context, pool pdfium.Pool) (pdfium.Pdfium, []*memory, error) {
+	e.making.Lock()
+	defer e.making.Unlock()
+	instance, err := pool.GetInstanceWithContext(ctx)
+	return instance, e.memories.claim(), err
 }
 
 func callSafely(instance pdfium.Pdfium, use func(pdfium.Pdfium) error) (err error) {
@@ -110,7 +123,7 @@ func (e *engine) start() (pdfium.Pool, error) {
 		config = config.WithCompilationCache(cache)
 	}
 	pool, err := webassembly.Init(webassembly.Config{
-		Context:       context.Background(),
+		Context:       experimental.WithMemoryAllocator(context.Background(), &e.memories),
 		MaxIdle:       0,
 		MaxTotal:      e.options.Instances,
 		FSConfig:      wazero.NewFSConfig(), // nothing mounted

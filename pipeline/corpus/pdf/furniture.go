@@ -31,7 +31,8 @@ type row struct {
 // dropFurniture removes running headers, footers and page numbers: rows at a
 // page's edge that come back on other pages at the same height, with the same
 // words or with a number that follows the page's. It returns how many rows it
-// removed.
+// removed. Where nothing else would be left, as in copies of one form, nothing
+// is removed.
 func dropFurniture(pages []rawPage) int {
 	if len(pages) < minRepeats {
 		return 0
@@ -41,7 +42,8 @@ func dropFurniture(pages []rawPage) int {
 		rows = append(rows, edgeRowsOf(i, pages[i].fragments)...)
 	}
 	drop := repeatedRows(rows, len(pages))
-	removed := 0
+	removed, left := 0, 0
+	kept := make([][]fragment, len(pages))
 	for i := range pages {
 		gone := map[int]bool{}
 		for r := range rows {
@@ -52,16 +54,18 @@ func dropFurniture(pages []rawPage) int {
 				}
 			}
 		}
-		if len(gone) == 0 {
-			continue
-		}
-		kept := pages[i].fragments[:0:0]
 		for j, f := range pages[i].fragments {
 			if !gone[j] {
-				kept = append(kept, f)
+				kept[i] = append(kept[i], f)
 			}
 		}
-		pages[i].fragments = kept
+		left += len(kept[i])
+	}
+	if left == 0 {
+		return 0
+	}
+	for i := range pages {
+		pages[i].fragments = kept[i]
 	}
 	return removed
 }

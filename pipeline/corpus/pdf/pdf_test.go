@@ -212,6 +212,38 @@ func TestRunningHeadersAndPageNumbersAreDropped(t *testing.T) {
 	}
 }
 
+func TestCopiesOfOnePageAreNotAllFurniture(t *testing.T) {
+	page := column(72, 700, "Receipt", "Paid with thanks")
+	if d := parse(t, buildPDF(page, page, page, page)); strings.Count(d.Text, "Paid with thanks") != 4 {
+		t.Errorf("got %q", d.Text)
+	}
+}
+
+// A file of a megabyte may ask for half a gigabyte; growing to it must not take
+// several times as much.
+func TestInstanceGivesItsMemoryBack(t *testing.T) {
+	var m memories
+	for range 2000 { // more addresses than there are, if they were kept
+		linear := m.Allocate(0, 64<<30)
+		first := linear.Reallocate(wasmPage)
+		first[0] = 1
+		grown := linear.Reallocate(64 * wasmPage)
+		if &grown[0] != &first[0] || grown[0] != 1 || grown[len(grown)-1] != 0 {
+			t.Fatal("growing moves or loses what is there")
+		}
+		grown[len(grown)-1] = 1
+		if linear.Reallocate(65<<30) != nil {
+			t.Fatal("it grows beyond its limit")
+		}
+		linear.Free()
+		grown[0]++ // a call that is being stopped may still write
+		release(m.claim())
+	}
+	if len(m.claim()) != 0 {
+		t.Error("claimed twice")
+	}
+}
+
 func TestTextThatRepeatsInTheMiddleStays(t *testing.T) {
 	var pages [][]set
 	for range 4 {
