@@ -173,9 +173,9 @@ func modelKeys() []Key {
 
 func runKeys() []Key {
 	return []Key{
-		{Name: "commit.max_rows", Kind: KindInt, Default: 500, Min: 10, Max: 100_000,
+		{Name: "commit.max_rows", Kind: KindInt, Default: 0, Min: 0, Max: 100_000, DefaultNote: "500; 5000 while a graph is first built",
 			Description: "Most rows one transaction writes, while every reader waits; a document with more is staged first."},
-		{Name: "commit.max_documents", Kind: KindInt, Default: 32, Min: 1, Max: 1000,
+		{Name: "commit.max_documents", Kind: KindInt, Default: 0, Min: 0, Max: 1000, DefaultNote: "32; 320 while a graph is first built",
 			Description: "Most small documents that share a transaction."},
 		{Name: "limits.run_time", Kind: KindDuration, Default: time.Duration(0), Max: float64(30 * day), Flag: "run-time", DefaultNote: "no limit",
 			Description: "How long a run may take; then it stops between two documents with exit code 4, and can be resumed."},

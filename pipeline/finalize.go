@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,8 +14,13 @@ import (
 )
 
 // embedPage is how many texts are fetched, embedded and stored at a time: some
-// seconds of work for a local model, a megabyte or two of memory.
-const embedPage = 512
+// seconds of work for a local model, a few megabytes of memory. embedPartSize of
+// them are one call of the embedder: few, so that at a page's end no worker is
+// without work for long.
+const (
+	embedPage     = 1024
+	embedPartSize = 8
+)
 
 // FinalizeOptions say how to finalize.
 type FinalizeOptions struct {
@@ -86,35 +92,43 @@ var plural = map[store.VectorKind]string{
 	store.ChunkVector: "chunks", store.EntityVector: "entities", store.RelationVector: "relations",
 }
 
-// embedKind makes every pending vector of one kind, page by page.
+// embedKind makes every pending vector of one kind, page by page: while one page
+// is stored, the next is embedded.
 func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, report *FinalizeReport) error {
 	total, err := o.Store.PendingCount(ctx, kind)
 	if err != nil || total == 0 {
 		return err
 	}
 	step := "embed " + plural[kind]
+	stored := make(chan error, 1)
+	stored <- nil
+	under := map[string]bool{} // ids of the page that is being stored
 	for done := 0; ; {
 		o.Observer.Observe(Event{Kind: FinalizeStep, Step: step, Done: done, Total: max(total, done)})
-		page, err := o.Store.PendingVectors(ctx, kind, embedPage)
-		if err != nil || len(page) == 0 {
+		page, err := o.Store.PendingVectors(ctx, kind, embedPage+len(under))
+		page = slices.DeleteFunc(page, func(p store.Pending) bool { return under[p.ID] })
+		var vectors []store.Vector
+		if err == nil {
+			vectors, err = embedPending(ctx, o, page)
+		}
+		if err := errors.Join(err, <-stored); err != nil {
 			return err
 		}
-		vectors, err := embedPending(ctx, o, page)
-		if err != nil {
-			return err
+		if len(page) == 0 && len(under) == 0 {
+			return nil
 		}
-		// Dies before: the page is pending still. Dies after: it is not, and
-		// nothing of it is embedded again.
-		if err := o.Store.StoreVectors(ctx, kind, vectors); err != nil {
-			return err
-		}
+		clear(under)
 		for _, v := range vectors {
+			under[v.ID] = true
 			if v.Values == nil {
 				report.Unusable++
 			} else {
 				report.Embedded[kind]++
 			}
 		}
+		// Dies before: the page is pending still. Dies after: it is not, and
+		// nothing of it is embedded again.
+		go func() { stored <- o.Store.StoreVectors(ctx, kind, vectors) }()
 		done += len(page)
 	}
 }
@@ -125,9 +139,8 @@ func embedPending(ctx context.Context, o FinalizeOptions, page []store.Pending) 
 		out[i].Pending = p
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	share := max(1, (len(page)+4*o.Workers-1)/(4*o.Workers))
 	group.SetLimit(o.Workers)
-	for part := range slices.Chunk(out, share) {
+	for part := range slices.Chunk(out, embedPartSize) {
 		group.Go(func() error { return embedPart(ctx, o.Embedder, part) })
 	}
 	return out, group.Wait()

@@ -42,22 +42,25 @@ type Options struct {
 	Force bool
 	// Workers is how many documents are loaded and extracted at once; 0 means 1.
 	Workers int
-	// MaxRows and MaxDocuments bound one transaction. 0 means 2,000 rows, which
-	// takes about 50 ms, and 64 documents.
+	// MaxRows and MaxDocuments bound one transaction. 0 means [ServedRows] and
+	// [ServedDocuments], or [FirstRows] and [FirstDocuments] while the graph is
+	// first built and nobody can search it yet.
 	MaxRows, MaxDocuments int
 	FileTimeout           time.Duration // to load one file; 0 means none
 	Observer              Observer      // nil means Silent
 }
 
+// A transaction's bounds where none are given. Readers wait for one of 500 rows
+// for 20 to 60 ms. The engine writes large ones at no higher a rate per row, but
+// each has four questions before it: with 5,000 rows they no longer count.
+const (
+	ServedRows, ServedDocuments = 500, 32
+	FirstRows, FirstDocuments   = 5000, 320
+)
+
 func (o Options) withDefaults() Options {
 	if o.Workers <= 0 {
 		o.Workers = 1
-	}
-	if o.MaxRows <= 0 {
-		o.MaxRows = 2000
-	}
-	if o.MaxDocuments <= 0 {
-		o.MaxDocuments = 64
 	}
 	if o.Observer == nil {
 		o.Observer = Silent{}
@@ -73,6 +76,8 @@ type run struct {
 	sources map[string]string // the graph's files roots by name
 	seen    map[string]bool   // paths listed; only the listing stage writes it
 	pool    *semaphore.Weighted
+
+	flushAfter time.Duration
 }
 
 // Run ingests the files of the root. It returns the report also when it ends
@@ -103,7 +108,24 @@ func (r *run) ask(ctx context.Context) (err error) {
 	}
 	meta, err := r.Store.Meta(ctx)
 	r.sources = meta.Sources
+	r.bound(meta.EmbeddingModel == "")
 	return err
+}
+
+// bound chooses how much a transaction holds. A graph is first built until its
+// first vectors are made.
+func (r *run) bound(first bool) {
+	rows, documents := ServedRows, ServedDocuments
+	r.flushAfter = flushAfter
+	if first {
+		rows, documents, r.flushAfter = FirstRows, FirstDocuments, firstFlushAfter
+	}
+	if r.MaxRows <= 0 {
+		r.MaxRows = rows
+	}
+	if r.MaxDocuments <= 0 {
+		r.MaxDocuments = documents
+	}
 }
 
 // stages joins the stages: list → load → extract → commit, each with a bounded

@@ -5,59 +5,87 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"graphmill/pipeline/falkor/store"
 	"graphmill/planner"
 )
 
 // flushAfter is how long a complete document waits for others to share its
-// transaction with.
-const flushAfter = 500 * time.Millisecond
+// transaction with; firstFlushAfter while a graph is first built, where fewer
+// transactions are worth more than an early one.
+const (
+	flushAfter      = 500 * time.Millisecond
+	firstFlushAfter = 2 * time.Second
+)
 
 // write is the last stage and the only writer. It gathers complete documents
-// into transactions and reports each once it is on disk. When the store fails,
-// the error ends the run; documents that were not committed are not reported as
-// done, and the next run finds them as they were.
+// into transactions, the next while one is committed, and reports each document
+// once it is on disk. When the store fails, the error ends the run; documents
+// that were not committed are not reported as done, and the next run finds them
+// as they were.
 func (r *run) write(ctx context.Context, done <-chan *work) error {
+	batches := make(chan []*work)
+	committing, failing := errgroup.WithContext(ctx)
+	committing.Go(func() error {
+		for batch := range batches {
+			if err := r.commit(ctx, batch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.gather(failing, done, batches)
+	close(batches)
+	err := committing.Wait()
+	if err != nil {
+		// The stages before the writer must end, so that the error can end the run.
+		go func() {
+			for range done {
+			}
+		}()
+	}
+	return err
+}
+
+// gather hands on transactions until there are no more documents, or until
+// failing says that the one before was not committed.
+func (r *run) gather(failing context.Context, done <-chan *work, batches chan<- []*work) {
 	var batch []*work
 	rows := 0
-	flush := func() error {
+	flush := func() {
 		if len(batch) == 0 {
-			return nil
+			return
 		}
-		err := r.commit(ctx, batch)
+		select {
+		case batches <- batch:
+		case <-failing.Done():
+		}
 		batch, rows = nil, 0
-		return err
 	}
-	timer := time.NewTicker(flushAfter)
+	timer := time.NewTicker(r.flushAfter)
 	defer timer.Stop()
 	for {
 		select {
+		case <-failing.Done():
+			return
 		case w, ok := <-done:
 			if !ok {
-				return flush()
+				flush()
+				return
 			}
 			size := w.change().Rows()
 			if len(batch) > 0 && (rows+size > r.MaxRows || len(batch) >= r.MaxDocuments) {
-				if err := flush(); err != nil {
-					return drain(done, err)
-				}
+				flush()
+			}
+			if len(batch) == 0 {
+				timer.Reset(r.flushAfter)
 			}
 			batch, rows = append(batch, w), rows+size
 		case <-timer.C:
-			if err := flush(); err != nil {
-				return drain(done, err)
-			}
+			flush()
 		}
 	}
-}
-
-// drain lets the stages before the writer end, so that err can end the run.
-func drain(done <-chan *work, err error) error {
-	go func() {
-		for range done {
-		}
-	}()
-	return err
 }
 
 func (w *work) change() store.Change {

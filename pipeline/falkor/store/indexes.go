@@ -156,6 +156,9 @@ func (s *Store) StartIndexes(ctx context.Context, kind VectorKind, o IndexOption
 			return err
 		}
 	}
+	if s.vectors.indexed != nil {
+		s.vectors.indexed[label] = true
+	}
 	return nil
 }
 

@@ -37,6 +37,9 @@ import (
 	"graphmill/pipeline/falkor/shape"
 )
 
+// keepText bounds the memory that is kept for the next statement's text.
+const keepText = 8 << 20
+
 // ErrNotLocked is returned by every writing method while the store's lock is not
 // held.
 var ErrNotLocked = errors.New("the graph's lock is not held")
@@ -48,6 +51,7 @@ type Store struct {
 	options Options
 
 	writing sync.Mutex // one writing method at a time
+	text    []byte     // of the last statement, to be written over
 	vectors vectorState
 
 	mu   sync.Mutex
@@ -182,10 +186,16 @@ func (s *Store) alter(ctx context.Context, verb string, statement cypher.Stateme
 	return s.explain(verb, err)
 }
 
+// send carries out one statement. Its text is rendered where the last one stood:
+// writing methods take turns, and a large text grown from nothing is copied a
+// dozen times.
 func (s *Store) send(ctx context.Context, graph string, statement cypher.Statement) error {
-	text, err := statement.Append(nil)
+	text, err := statement.Append(s.text[:0])
 	if err != nil {
 		return err
+	}
+	if s.text = text; cap(text) > keepText {
+		s.text = nil
 	}
 	reply, err := s.client.Redis().Do(context.WithoutCancel(ctx), "GRAPH.QUERY", graph, text, "--compact").Result()
 	if err != nil {
