@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func TestSoakMemoryIsFlat(t *testing.T) {
 		w.fill(files, 1)
 		for _, pass := range []string{"first", "second"} {
 			began := time.Now()
-			megabytes := w.peakMemory("run", "--root", w.corpus, "--quiet", "--jobs", "4")
+			megabytes := w.peakMemory(nil, 0, "run", "--root", w.corpus, "--quiet", "--jobs", "4")
 			t.Logf("%d files, %s run: %d MB at most, %.1f s", files, pass, megabytes, time.Since(began).Seconds())
 			peak[files] = max(peak[files], megabytes)
 		}
@@ -29,12 +30,14 @@ func TestSoakMemoryIsFlat(t *testing.T) {
 	}
 }
 
-// peakMemory runs a verb and returns its largest resident size in megabytes. It
-// is asked while the verb runs: what wait4 says afterwards counts this process's
-// own memory, which the child shared until it became ingestd.
-func (w *world) peakMemory(args ...string) int {
+// peakMemory runs a verb that ends with an exit code and returns its largest
+// resident size in megabytes. It is asked while the verb runs: what wait4 says
+// afterwards counts this process's own memory, which the child shared until it
+// became ingestd.
+func (w *world) peakMemory(stdout io.Writer, code int, args ...string) int {
 	w.t.Helper()
 	command := w.command(args...)
+	command.Stdout = stdout
 	if err := command.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -43,7 +46,7 @@ func (w *world) peakMemory(args ...string) int {
 	for peak := 0; ; {
 		select {
 		case err := <-ended:
-			if err != nil {
+			if exitOf(w.t, err) != code {
 				w.t.Fatalf("ingestd %v: %v", args, err)
 			}
 			return peak / 1024
