@@ -150,6 +150,19 @@ func TestMissingModelEndsTheRun(t *testing.T) {
 	}
 }
 
+// So does a type that no file's entities could have.
+func TestTypesThatCannotBeLabelsEndTheRun(t *testing.T) {
+	w := newWorld(t)
+	w.fill(2, 1)
+	for _, bad := range []string{"type: 'a`b'", "type: Chunk", "type: __Entity__", "type: ' x'", "type: Thing, neighbours: 'A\"B'", "type: Thing, types: [{type: Document, digit: true}]"} {
+		w.configure("embedder: {kind: hash}\nextractors: {pattern: {rules: [{name: bad, pattern: 'Ada', " + bad + "}]}}\n")
+		e := w.run("run", "--root", w.corpus)
+		if e.code != commandline.ExitUsage || !strings.Contains(e.stderr, `pattern "bad"`) || !strings.Contains(e.stderr, "label") {
+			t.Errorf("%s: %v", bad, e)
+		}
+	}
+}
+
 func TestAnotherEmbedderIsRefusedBeforeWork(t *testing.T) {
 	inFull(t)
 	w := worldIn(t, enginetest.Start(t).DataDir)

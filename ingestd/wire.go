@@ -20,6 +20,7 @@ import (
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/models"
 	"graphmill/pipeline/models/local"
+	"graphmill/pipeline/ontology"
 	"graphmill/planner"
 	"graphmill/resolvers"
 )
@@ -56,10 +57,33 @@ func newWired(cfg *configs.Config) (*wired, error) {
 	if err == nil {
 		w.pattern, err = extractors.NewPattern(config)
 	}
+	if err == nil {
+		err = checkLabels(config)
+	}
 	if err != nil {
 		return nil, commandline.Usage("extractors.pattern (%s): %v", cfg.Origin("extractors.pattern"), err)
 	}
 	return w, nil
+}
+
+// checkLabels refuses types that could not stand in the graph: every file would
+// fail for them.
+func checkLabels(config extractors.PatternConfig) error {
+	for _, rule := range config.Rules {
+		labels := []string{rule.Type}
+		for _, t := range rule.Types {
+			labels = append(labels, t.Type)
+		}
+		if rule.Neighbours != "" {
+			labels = append(labels, rule.Neighbours)
+		}
+		for _, label := range labels {
+			if err := ontology.ValidateLabel(label); err != nil && label != graph.UnknownType {
+				return fmt.Errorf("pattern %q: %w", rule.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 func (w *wired) close() error {

@@ -85,7 +85,7 @@ var (
 
 // plain words a validator's message for a caller: "top_k: minimum: 0 is less than 1".
 func plain(err error) string {
-	text := err.Error()
+	text := strings.ReplaceAll(err.Error(), "<invalid reflect.Value>", "it") // how the validator calls null
 	place := ""
 	for {
 		found := wherePrefix.FindStringSubmatch(text)

@@ -94,9 +94,20 @@ func (s *Set) Call(ctx context.Context, name string, arguments []byte) (*Reply, 
 		level = slog.LevelError
 	}
 	s.options.Log.Log(ctx, level, "tool failed", "tool", name, took, "kind", told.Kind, "error", Mask(err.Error(), s.options.Secrets), "cause", s.cause(told.Err))
-	told.Message = Mask(told.Message, s.options.Secrets)
+	told.Message = brief(Mask(told.Message, s.options.Secrets))
 	told.Hint = Mask(told.Hint, s.options.Secrets)
 	return nil, &told
+}
+
+// maxMessageChars bounds what is told of a failure: it may quote the arguments.
+const maxMessageChars = 1000
+
+func brief(text string) string {
+	if utf8.RuneCountInString(text) <= maxMessageChars {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:maxMessageChars/2]) + " … " + string(runes[len(runes)-maxMessageChars/2:])
 }
 
 func (s *Set) cause(err error) string {

@@ -125,6 +125,23 @@ func TestFailuresAreToldByKindAndMasked(t *testing.T) {
 	}
 }
 
+func TestFailuresAreToldBriefly(t *testing.T) {
+	set := newSet(t, Options{}, func(context.Context, order) (*book, error) { return &book{}, nil })
+	long := strings.Repeat("x", 1<<20)
+	for _, call := range [][2]string{
+		{"open_book", `{"title": "a", "` + long + `": 1}`}, {"open_book", `{"title": ["` + long + `"]}`}, {"open_book", `{"title": "a", "pages": "` + long + `"}`}, {long, `{}`},
+	} {
+		_, err := set.Call(t.Context(), call[0], []byte(call[1]))
+		if err == nil || len(err.Error()) > 2000 {
+			t.Errorf("%.60s is told in %d bytes", call[1], len(fmt.Sprint(err)))
+		}
+	}
+	_, err := set.Call(t.Context(), "open_book", []byte(`{"title": null}`))
+	if err == nil || !strings.Contains(err.Error(), `title: type: it has type "null", want "string"`) {
+		t.Errorf("null: %v", err)
+	}
+}
+
 func TestUnknownToolsNameTheNearest(t *testing.T) {
 	set := newSet(t, Options{}, nil)
 	if _, err := set.Call(t.Context(), "openbook", nil); err == nil || !strings.Contains(err.Error(), `did you mean "open_book"?`) {
