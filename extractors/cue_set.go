@@ -15,8 +15,10 @@ type cueSet struct {
 	// allowed holds every declared (source, relation, target).
 	allowed map[[3]string]bool
 	// open are relation types without patterns.
-	open      map[string]bool
-	templates []template
+	open map[string]bool
+	// named templates begin with a name, worded ones with a word or mark, by it.
+	named  []template
+	worded map[string][]template
 	// person is the label of persons, "" for none.
 	person string
 	// declared are the entity types.
@@ -52,7 +54,7 @@ type cue struct {
 
 // compileCues builds the trie.
 func compileCues(o *graph.Ontology) *cueSet {
-	set := &cueSet{ontology: o, root: &cueNode{}, allowed: map[[3]string]bool{}, open: map[string]bool{}, declared: map[string]bool{}}
+	set := &cueSet{ontology: o, root: &cueNode{}, allowed: map[[3]string]bool{}, open: map[string]bool{}, declared: map[string]bool{}, worded: map[string][]template{}}
 	set.person = typeAskedAs(o, "person")
 	for _, t := range o.Entities {
 		set.declared[t.Label] = true
@@ -79,7 +81,7 @@ func (s *cueSet) allows(source, relation, target string) bool {
 // add enters a phrase, and the forms that follow from it.
 func (s *cueSet) add(relation, phrase string, passive bool) {
 	if isTemplate(phrase) {
-		s.templates = append(s.templates, compileTemplate(relation, phrase, passive))
+		s.addTemplate(compileTemplate(relation, phrase, passive))
 		return
 	}
 	head, tail, gapped := strings.Cut(strings.ReplaceAll(phrase, "...", "…"), "…")

@@ -122,13 +122,32 @@ func (s *sentence) afterTitles(i int) int {
 	return i
 }
 
+// addTemplate files a template under what it begins with.
+func (s *cueSet) addTemplate(t template) {
+	first := t.elements[0]
+	if first.slot || first.any || first.optional {
+		s.named = append(s.named, t)
+	}
+	if slices.ContainsFunc(first.words, func(w string) bool { return beForms[w] }) {
+		for form := range beForms {
+			s.worded[form] = append(s.worded[form], t)
+		}
+	}
+	for _, word := range first.words {
+		if !beForms[word] {
+			s.worded[word] = append(s.worded[word], t)
+		}
+	}
+}
+
 // readTemplates adds what the ontology's templates read.
 func (r *cueReader) readTemplates() {
-	for i := range r.tokens {
-		for _, t := range r.set.templates {
-			if first := t.elements[0]; !(first.slot || first.any) && !first.matchesToken(r.tokens[i]) || (first.slot || first.any) && !r.isEntity(i) {
-				continue
-			}
+	for i, t := range r.tokens {
+		beginning := r.set.named
+		if t.kind != entityToken {
+			beginning = r.set.worded[t.lower]
+		}
+		for _, t := range beginning {
 			a, b, ok := t.match(&r.sentence, i)
 			if !ok || t.apposed && !r.closes(b) || t.plain && r.listed(a, b) {
 				continue

@@ -81,7 +81,7 @@ func sameCues(a, b *graph.Ontology) bool {
 }
 
 func (c *Cues) relate(set *cueSet, chunk chunkers.Chunk, e *graph.Extraction) {
-	if len(e.Mentions) == 0 || set.root.next == nil && len(set.templates) == 0 {
+	if len(e.Mentions) == 0 || set.root.next == nil && len(set.named)+len(set.worded) == 0 {
 		return
 	}
 	placed := outermost(chunk, e.Mentions)
@@ -93,6 +93,9 @@ func (c *Cues) relate(set *cueSet, chunk chunkers.Chunk, e *graph.Extraction) {
 			last++
 		}
 		speakers.enter(chunk, r)
+		if last == first && speakers.last.mention < 0 || last-first < 2 && set.person == "" {
+			continue
+		}
 		if strings.HasSuffix(chunk.Text[r.Start:r.End], "?") {
 			speakers.last = nobody
 			continue

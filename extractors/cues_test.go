@@ -242,20 +242,21 @@ func TestEvidenceOfAVeryLongSentenceIsBounded(t *testing.T) {
 func FuzzCues(f *testing.F) {
 	f.Add("Jane Roe, who founded Acme in 1998, is the CEO of Beta's unit.", uint16(0), uint16(8), uint16(22), uint16(26))
 	f.Add("Founded by A, B (C) and D — E’s CEO F", uint16(11), uint16(12), uint16(14), uint16(15))
+	f.Add("Jane resigned. In 1998 she joined Acme, Oslo.", uint16(0), uint16(4), uint16(33), uint16(37))
 	f.Fuzz(func(t *testing.T, text string, a, b, c, d uint16) {
 		if !strings.Contains(text, " ") || strings.ToValidUTF8(text, "") != text {
 			return
 		}
 		var e graph.Extraction
-		for _, at := range []graph.Range{{Start: int(a), End: int(b)}, {Start: int(c), End: int(d)}} {
+		for i, at := range []graph.Range{{Start: int(a), End: int(b)}, {Start: int(c), End: int(d)}} {
 			if at.Start < at.End && at.End <= len(text) && strings.ToValidUTF8(text[at.Start:at.End], "") == text[at.Start:at.End] {
-				e.Mentions = append(e.Mentions, graph.Mention{Range: graph.Range{Start: at.Start + 7, End: at.End + 7}, Text: text[at.Start:at.End], Type: "Organization", Score: 0.5})
+				e.Mentions = append(e.Mentions, graph.Mention{Range: graph.Range{Start: at.Start + 7, End: at.End + 7}, Text: text[at.Start:at.End], Type: []string{"Person", "Organization"}[i], Score: 0.5})
 			}
 		}
 		chunk := chunkers.Chunk{Text: text, Range: graph.Range{Start: 7, End: 7 + len(text)}}
 		NewCues(nil).Relate(chunk, &graph.Ontology{
-			Entities:  []graph.EntityType{{Label: "Organization"}},
-			Relations: []graph.RelationType{{Label: "R", Cues: []string{"is CEO of", "founded", "took … to"}, PassiveCues: []string{"was founded by"}}},
+			Entities:  []graph.EntityType{{Label: "Organization"}, {Label: "Person"}},
+			Relations: []graph.RelationType{{Label: "R", Cues: []string{"is CEO of", "founded", "joined", "took … to", "_ , _", "in * ,? _ is|was of? _", "_ _"}, PassiveCues: []string{"was founded by"}}},
 		}, &e)
 		for _, r := range e.Relations {
 			if !chunk.Range.Contains(r.Evidence) || !r.Evidence.Overlaps(e.Mentions[r.Source].Range) || !r.Evidence.Overlaps(e.Mentions[r.Target].Range) {

@@ -266,3 +266,13 @@ func mustDefault(t *testing.T) *graph.Ontology {
 	}
 	return o
 }
+
+func TestTemplatesNeedNoWordAndMayStandInBothVoices(t *testing.T) {
+	if _, err := Parse("x.yaml", []byte(`entities: [{label: A}, {label: B}]
+relations: [{label: R, patterns: [[A, B]], cues: ["_ , _"], passive_cues: ["_ , _", "_ _"]}]`)); err != nil {
+		t.Error(err)
+	}
+	if _, err := Parse("x.yaml", []byte(`relations: [{label: R, cues: ["_ ,"]}]`)); err == nil {
+		t.Error("a template with one name is accepted")
+	}
+}
