@@ -15,6 +15,7 @@ TEST_TIMEOUT ?= 10m
 SOAK_TIME ?= 10m
 FUZZ_TIME ?= 1m
 BENCH ?= .
+BENCH_CORPUS ?= examples/corpus
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build test test-race check fmt demo soak bench clean distclean tools
@@ -59,8 +60,10 @@ soak: deps ## the long tests: kill -9 again and again for SOAK_TIME, then every 
 	GRAPHMILL_SOAK=$(SOAK_TIME) $(GO) test -run Soak -count 1 -timeout 2h ./...
 	scripts/fuzz $(FUZZ_TIME)
 
-bench: deps ## benchmarks; BENCH chooses by name
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+bench: export BENCH_CORPUS := $(BENCH_CORPUS)
+bench: export BENCH := $(BENCH)
+bench: deps ## measure ingestion of BENCH_CORPUS against its limits; BENCH chooses sections
+	$(GO) run ./bench
 
 clean: ## remove what was built
 	rm -rf bin coverage.out

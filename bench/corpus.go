@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/models"
 )
 
@@ -57,7 +56,6 @@ func benchCorpus(ctx context.Context, w *world, t *table) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("ours %.2f (%s, %d commands)  bare rows %.2f (%s) indexes %.2f (%s)\n", c.wall, c.processor(), c.commands, r.wall, r.processor(), i.wall, i.processor())
 		sum := cost{wall: r.wall + i.wall, ours: r.ours + i.ours, engine: r.engine + i.engine}
 		if limit = least(limit, sum); limit == sum {
 			rows, indexes = r, i
@@ -85,5 +83,3 @@ func (w *world) reportCorpus(t *table, ours, rows, indexes, limit cost) error {
 	})
 	return nil
 }
-
-var _ = store.Change{}

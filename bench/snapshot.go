@@ -23,7 +23,12 @@ type snapshot struct {
 	changes                                    []store.Change
 }
 
-type cypherRows = []cypher.Record
+type (
+	cypherRow  = cypher.Record
+	cypherRows = []cypherRow
+)
+
+func isProperties(f cypher.Field) bool { return f.Name == "p" }
 
 func (s *snapshot) entityCount() int {
 	n := 0
