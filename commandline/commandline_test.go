@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,23 @@ func TestAnErrorIsToldOnceAndHasItsCode(t *testing.T) {
 				t.Errorf("stderr has more than one line: %q", stderr)
 			}
 		})
+	}
+}
+
+func TestAReaderThatWentAwayIsToldNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		stdout error
+		told   string
+	}{"closed": {syscall.EPIPE, ""}, "a full disk": {syscall.ENOSPC, "prog: no space left on device\n"}} {
+		var told bytes.Buffer
+		p := &Program{Name: "prog", Stdout: writerFunc(func([]byte) (int, error) { return 0, c.stdout }), Stderr: &told, Keys: []string{"data_dir", "output"}}
+		show := p.Verb(&cobra.Command{Use: "show", Args: cobra.NoArgs}, nil, func(context.Context, []string) error {
+			return p.Print(1, func(w io.Writer) { io.WriteString(w, "1\n") })
+		})
+		code := p.Execute(t.Context(), Group(&cobra.Command{Use: "prog"}, show), []string{"show"})
+		if code != ExitFailed || told.String() != c.told {
+			t.Errorf("%s: exit %d, told %q", name, code, told.String())
+		}
 	}
 }
 

@@ -34,6 +34,7 @@ type Program struct {
 	Log    *slog.Logger
 
 	wrote bool // something stands on stdout
+	gone  bool // nobody reads stdout any more
 }
 
 // Execute runs the root command and returns the exit code. An error is told once,
@@ -42,7 +43,9 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	out := p.Stdout
 	p.Stdout = writerFunc(func(b []byte) (int, error) {
 		p.wrote = p.wrote || len(b) > 0
-		return out.Write(b)
+		n, err := out.Write(b)
+		p.gone = p.gone || errors.Is(err, syscall.EPIPE)
+		return n, err
 	})
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SuggestionsMinimumDistance = 2
@@ -79,6 +82,9 @@ func (p *Program) finish(args []string, err error) int {
 	var e *ExitError
 	if errors.As(err, &e) && e.Err == nil {
 		return code
+	}
+	if p.gone && errors.Is(err, syscall.EPIPE) {
+		return code // whoever reads only the first lines wants to hear no more
 	}
 	text := strings.TrimSpace(err.Error())
 	fmt.Fprintln(p.Stderr, p.Name+": "+text)
