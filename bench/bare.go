@@ -112,14 +112,14 @@ func (b *bare) index(ctx context.Context, dimension int) {
 	for _, s := range []cypher.Statement{
 		cypher.New(`CREATE INDEX FOR (n:Chunk) ON (n.embedding_pending)`, nil),
 		cypher.New(`CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, 'text', 'search_text')`, nil),
-		cypher.New(`CREATE VECTOR INDEX FOR (n:Chunk) ON (n.embedding) OPTIONS {dimension: $d, similarityFunction: 'cosine'}`, cypher.Params{"d": dimension}),
+		cypher.New(`CREATE VECTOR INDEX FOR (n:Chunk) ON (n.embedding) OPTIONS {dimension: $d, similarityFunction: 'cosine', M: 16, efConstruction: 100, efRuntime: 64}`, cypher.Params{"d": dimension}),
 		cypher.New(`CREATE INDEX FOR (n:__Entity__) ON (n.name_key)`, nil),
 		cypher.New(`CREATE INDEX FOR (n:__Entity__) ON (n.embedding_pending)`, nil),
 		cypher.New(`CALL db.idx.fulltext.createNodeIndex({label: '__Entity__', stopwords: []}, 'name', 'description', 'search_text')`, nil),
-		cypher.New(`CREATE VECTOR INDEX FOR (n:__Entity__) ON (n.embedding) OPTIONS {dimension: $d, similarityFunction: 'cosine'}`, cypher.Params{"d": dimension}),
+		cypher.New(`CREATE VECTOR INDEX FOR (n:__Entity__) ON (n.embedding) OPTIONS {dimension: $d, similarityFunction: 'cosine', M: 16, efConstruction: 100, efRuntime: 64}`, cypher.Params{"d": dimension}),
 		cypher.New(`CREATE INDEX FOR ()-[n:RELATES]-() ON (n.source_chunk_ids)`, nil),
 		cypher.New(`CREATE INDEX FOR ()-[n:RELATES]-() ON (n.embedding_pending)`, nil),
-		cypher.New(`CREATE VECTOR INDEX FOR ()-[n:RELATES]->() ON (n.embedding) OPTIONS {dimension: $d, similarityFunction: 'cosine'}`, cypher.Params{"d": dimension}),
+		cypher.New(`CREATE VECTOR INDEX FOR ()-[n:RELATES]->() ON (n.embedding) OPTIONS {dimension: $d, similarityFunction: 'cosine', M: 16, efConstruction: 100, efRuntime: 64}`, cypher.Params{"d": dimension}),
 	} {
 		b.send(ctx, s)
 	}
