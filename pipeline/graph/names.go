@@ -72,7 +72,9 @@ var quoteFold = strings.NewReplacer(
 // quotes are what quoteFold maps to a quote, and the quotes themselves.
 const quotes = "'\"‘’‚‛ʼ′`´＇‹›“”„‟«»″＂"
 
-const apostrophes = "'‘’‛ʼ′`´＇"
+// apostrophes are all that quoteFold maps to one, so that a name as shown has the
+// key of the name.
+const apostrophes = "'‘’‚‛ʼ′`´＇‹›"
 
 // bareName takes surrounding quotes and trailing possessives off, as often as
 // there are any.
