@@ -127,9 +127,16 @@ func (r *Report) Interrupt(ctx context.Context, err error) error {
 }
 
 // EndedBy reports whether err says no more than that ctx has ended. A connection
-// words a deadline that has passed as its own time-out.
+// words a deadline that has passed as its own time-out, and may notice it a
+// moment before ctx does.
 func EndedBy(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
+		if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+			<-ctx.Done()
+		}
+		return ctx.Err() != nil
+	}
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
 // FailedCount is the number of files that failed.
