@@ -57,7 +57,7 @@ func benchUnchanged(ctx context.Context, w *world, t *table) error {
 	return nil
 }
 
-// generate writes files of a few hundred words, the same ones every time.
+// generate writes files of about 50 words, the same ones every time.
 func generate(root string, files int) error {
 	for i := range files {
 		random := rand.New(rand.NewPCG(1, uint64(i)))
@@ -88,7 +88,7 @@ func person(random *rand.Rand) string {
 
 func prose(random *rand.Rand) string {
 	var b strings.Builder
-	for range 4 + random.IntN(8) {
+	for range 1 + random.IntN(2) {
 		fmt.Fprintf(&b, "In that year %s wrote to the friends of %s, and nobody was surprised by it. ", person(random), person(random))
 	}
 	return strings.TrimSpace(b.String())

@@ -14,8 +14,8 @@ const indexPoll = time.Second
 
 // rangeIndexes are those of look-ups by id, name or state. The ones that only
 // changes to what stands and finalize look through are made later in a first
-// build, with the vector and full-text indexes: keeping them up row by row takes
-// the engine as long as writing the rows.
+// build, when its rows are there: keeping them up row by row takes the engine as
+// long as writing the rows.
 var rangeIndexes = []struct {
 	label, property string
 	edge, later     bool
@@ -60,7 +60,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		}
 		all = documents.Len() > 0
 	}
-	made, err := s.makeRangeIndexes(ctx, have, func(label string, later bool) bool { return all || !later })
+	made, err := s.makeRangeIndexes(ctx, have, all)
 	if err == nil && made {
 		err = s.awaitIndexes(ctx, nil)
 	}
@@ -70,7 +70,8 @@ func (s *Store) prepare(ctx context.Context) error {
 }
 
 // endBuilding makes the range indexes that a first build left for later. It is
-// called when something that stands is about to change all the same.
+// called before finalize, and when something that stands is about to change all
+// the same.
 func (s *Store) endBuilding(ctx context.Context) error {
 	lock := s.held()
 	if lock == nil || !lock.building {
@@ -80,7 +81,7 @@ func (s *Store) endBuilding(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := s.makeRangeIndexes(ctx, have, func(string, bool) bool { return true })
+	made, err := s.makeRangeIndexes(ctx, have, true)
 	if err == nil && made {
 		err = s.awaitIndexes(ctx, nil)
 	}
@@ -88,10 +89,11 @@ func (s *Store) endBuilding(ctx context.Context) error {
 	return err
 }
 
-// makeRangeIndexes makes those of the chosen range indexes that are missing.
-func (s *Store) makeRangeIndexes(ctx context.Context, have []shape.Index, chosen func(label string, later bool) bool) (made bool, err error) {
+// makeRangeIndexes makes the range indexes that are missing, those for later only
+// if later is set.
+func (s *Store) makeRangeIndexes(ctx context.Context, have []shape.Index, later bool) (made bool, err error) {
 	for _, want := range rangeIndexes {
-		if !chosen(want.label, want.later) || hasIndex(have, want.label, want.property, "RANGE") {
+		if want.later && !later || hasIndex(have, want.label, want.property, "RANGE") {
 			continue
 		}
 		statement := cypher.New(`CREATE INDEX FOR (n:«label») ON (n.«property»)`, nil)
@@ -113,8 +115,8 @@ func hasIndex(have []shape.Index, label, property, kind string) bool {
 // labels are what the kinds of vector stand on.
 var labels = map[VectorKind]string{ChunkVector: "Chunk", EntityVector: "__Entity__", RelationVector: "RELATES"}
 
-// StartIndexes makes the indexes that are missing of what a kind of vector stands
-// on, and does not wait for the engine to build them: it does so beside other
+// StartIndexes makes the vector and full-text indexes that are missing of what a
+// kind of vector stands on, and does not wait for the engine to build them: it does so beside other
 // statements. It is called for when the rows of a bulk build and their vectors
 // are there; rows that come later are indexed as they come. All of a label's
 // indexes are made one right after the other, because each has the engine read
@@ -134,9 +136,6 @@ func (s *Store) StartIndexes(ctx context.Context, kind VectorKind, o IndexOption
 	}
 	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
 	if err != nil {
-		return err
-	}
-	if _, err := s.makeRangeIndexes(ctx, have, func(of string, _ bool) bool { return of == label }); err != nil {
 		return err
 	}
 	var statements []cypher.Statement
@@ -175,9 +174,6 @@ func (s *Store) EnsureIndexes(ctx context.Context, o IndexOptions) error {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if lock := s.held(); lock != nil {
-		lock.building = false
-	}
 	return s.awaitIndexes(ctx, o.Progress)
 }
 

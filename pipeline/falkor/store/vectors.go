@@ -60,6 +60,9 @@ func (s *Store) PrepareVectors(ctx context.Context, o IndexOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := s.endBuilding(ctx); err != nil {
+		return err
+	}
 	have, err := shape.ReadIndexes(ctx, s.query, s.options.Graph)
 	if err != nil {
 		return err
