@@ -29,22 +29,27 @@ const (
 // is everything else.
 func benchModels(ctx context.Context, w *world, t *table) error {
 	const graphName = "models"
-	w.drop(ctx, graphName)
-	ours, _, err := w.ingest(ctx, "run", "--quiet", "--config", modelsConfig, "--root", modelsCorpus, "--graph", graphName)
-	if err != nil {
-		return err
-	}
 	embedder, err := models.NewHashEmbedder(benchDimension)
 	if err != nil {
 		return err
 	}
-	s, err := w.takeSnapshot(ctx, graphName, embedder)
-	if err != nil {
-		return err
-	}
-	alone, err := w.modelsAlone(ctx, s)
-	if err != nil {
-		return err
+	var s *snapshot
+	var ours, alone cost
+	// Twice: the first PDF of a data directory waits for its engine to compile.
+	for range min(w.rounds, 2) {
+		w.drop(ctx, graphName)
+		c, _, err := w.ingest(ctx, "run", "--quiet", "--config", modelsConfig, "--root", modelsCorpus, "--graph", graphName)
+		if err != nil {
+			return err
+		}
+		ours = leastWork(ours, c)
+		if s, err = w.takeSnapshot(ctx, graphName, embedder); err != nil {
+			return err
+		}
+		if c, err = w.modelsAlone(ctx, s); err != nil {
+			return err
+		}
+		alone = leastWork(alone, c)
 	}
 	cores := float64(runtime.NumCPU())
 	besides := ours.ours + ours.engine - alone.ours
@@ -62,6 +67,14 @@ func benchModels(ctx context.Context, w *world, t *table) error {
 		note: fmt.Sprintf("%.0f cores", cores),
 	})
 	return nil
+}
+
+// leastWork keeps the cost with the least processor time.
+func leastWork(have, c cost) cost {
+	if have.wall == 0 || c.ours+c.engine < have.ours+have.engine {
+		return c
+	}
+	return have
 }
 
 // modelsAlone runs both models over what the pipeline ran them over. Loading is
@@ -123,7 +136,7 @@ func embedAlone(ctx context.Context, engine models.Engine, options local.Options
 	})
 }
 
-// texts are everything that the pipeline embeds.
+// texts are everything that the pipeline embeds, each once.
 func (s *snapshot) texts() []string {
 	var out []string
 	add := func(kind store.VectorKind, rows cypherRows, title, text string) {
@@ -146,6 +159,9 @@ func (s *snapshot) texts() []string {
 		add(store.EntityVector, rows, "name", "description")
 	}
 	add(store.RelationVector, s.relations, "", "fact")
+	slices.Sort(out)
+	out = slices.Compact(out)
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
 	return out
 }
 

@@ -103,13 +103,14 @@ func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, re
 	stored := make(chan error, 1)
 	stored <- nil
 	under := map[string]bool{} // ids of the page that is being stored
+	var known textVectors      // of the page before
 	for done := 0; ; {
 		o.Observer.Observe(Event{Kind: FinalizeStep, Step: step, Done: done, Total: max(total, done)})
 		page, err := o.Store.PendingVectors(ctx, kind, embedPage+len(under))
 		page = slices.DeleteFunc(page, func(p store.Pending) bool { return under[p.ID] })
 		var vectors []store.Vector
 		if err == nil {
-			vectors, err = embedPending(ctx, o, page)
+			vectors, known, err = embedPending(ctx, o, page, known)
 		}
 		if err := errors.Join(err, <-stored); err != nil {
 			return err
@@ -133,43 +134,68 @@ func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, re
 	}
 }
 
-func embedPending(ctx context.Context, o FinalizeOptions, page []store.Pending) ([]store.Vector, error) {
+// textVectors are vectors by the text they were made of. A vector depends on its
+// text alone, and entities of one sentence often have that sentence as their
+// description: four texts of ten stand twice.
+type textVectors map[string][]float32
+
+// embedPending makes the vectors of a page. It returns those of the page's texts
+// too: the next page has some of them again.
+func embedPending(ctx context.Context, o FinalizeOptions, page []store.Pending, before textVectors) ([]store.Vector, textVectors, error) {
+	own := make([][]string, len(page))
+	known := textVectors{}
+	var texts []string
+	for i, p := range page {
+		own[i] = EmbeddingTexts(p)
+		for _, text := range own[i] {
+			if _, ok := known[text]; !ok {
+				known[text] = before[text]
+				if known[text] == nil {
+					texts = append(texts, text)
+				}
+			}
+		}
+	}
+	if err := embedTexts(ctx, o, texts, known); err != nil {
+		return nil, nil, err
+	}
 	out := make([]store.Vector, len(page))
 	for i, p := range page {
 		out[i].Pending = p
+		vectors := make([][]float32, len(own[i]))
+		for k, text := range own[i] {
+			vectors[k] = known[text]
+		}
+		if len(vectors) > 0 {
+			out[i].Values = mean(vectors)
+		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(o.Workers)
-	for part := range slices.Chunk(out, embedPartSize) {
-		group.Go(func() error { return embedPart(ctx, o.Embedder, part) })
-	}
-	return out, group.Wait()
+	return out, known, nil
 }
 
-// embedPart fills in the vectors of a few pending things.
-func embedPart(ctx context.Context, embedder models.Embedder, part []store.Vector) error {
-	var texts []string
-	counts := make([]int, len(part))
-	for i := range part {
-		own := EmbeddingTexts(part[i].Pending)
-		counts[i] = len(own)
-		texts = append(texts, own...)
+// embedTexts adds the vectors of texts to known. The longest come first, so that
+// at the end no worker waits for another's long one.
+func embedTexts(ctx context.Context, o FinalizeOptions, texts []string, known textVectors) error {
+	slices.SortStableFunc(texts, func(a, b string) int { return len(b) - len(a) })
+	made := make([][]float32, len(texts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(o.Workers)
+	for start := 0; start < len(texts); start += embedPartSize {
+		end := min(start+embedPartSize, len(texts))
+		group.Go(func() error {
+			vectors, err := o.Embedder.Embed(ctx, texts[start:end])
+			if err == nil && len(vectors) != end-start {
+				err = fmt.Errorf("%s returned %d vectors for %d texts", o.Embedder.Model(), len(vectors), end-start)
+			}
+			copy(made[start:end], vectors)
+			return err
+		})
 	}
-	if len(texts) == 0 {
-		return nil
-	}
-	vectors, err := embedder.Embed(ctx, texts)
-	if err != nil {
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	if len(vectors) != len(texts) {
-		return fmt.Errorf("%s returned %d vectors for %d texts", embedder.Model(), len(vectors), len(texts))
-	}
-	for i, n := range counts {
-		if n > 0 {
-			part[i].Values = mean(vectors[:n])
-			vectors = vectors[n:]
-		}
+	for i, text := range texts {
+		known[text] = made[i]
 	}
 	return nil
 }
