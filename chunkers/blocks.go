@@ -5,6 +5,7 @@ import (
 
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/prose"
 )
 
 // blocksOf returns the document's blocks, and a paragraph for every stretch of
@@ -15,13 +16,13 @@ func blocksOf(document *corpus.Document) []corpus.Block {
 	blocks := make([]corpus.Block, 0, len(document.Blocks))
 	at := 0
 	for _, block := range document.Blocks {
-		start := lastBoundary(text, at, max(at, block.Range.Start))
-		end := lastBoundary(text, start, max(start, min(block.Range.End, len(text))))
+		start := prose.LastBoundary(text, at, max(at, block.Range.Start))
+		end := prose.LastBoundary(text, start, max(start, min(block.Range.End, len(text))))
 		if end <= start {
 			continue
 		}
 		blocks = appendGap(blocks, text, graph.Range{Start: at, End: start})
-		if block.Range = trim(text, graph.Range{Start: start, End: end}); block.Range.Len() > 0 {
+		if block.Range = prose.Trim(text, graph.Range{Start: start, End: end}); block.Range.Len() > 0 {
 			blocks = append(blocks, block)
 		}
 		at = end
@@ -36,7 +37,7 @@ func appendGap(blocks []corpus.Block, text string, r graph.Range) []corpus.Block
 		if at := strings.Index(text[r.Start:r.End], "\n\n"); at >= 0 {
 			end, next = r.Start+at, r.Start+at+2
 		}
-		if paragraph := trim(text, graph.Range{Start: r.Start, End: end}); paragraph.Len() > 0 {
+		if paragraph := prose.Trim(text, graph.Range{Start: r.Start, End: end}); paragraph.Len() > 0 {
 			blocks = append(blocks, corpus.Block{Kind: corpus.Paragraph, Range: paragraph})
 		}
 		r.Start = next

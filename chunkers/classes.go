@@ -1,6 +1,10 @@
 package chunkers
 
-import "unicode"
+import (
+	"unicode"
+
+	"graphmill/pipeline/prose"
+)
 
 // charClass is what estimating and cutting need to know of a character.
 type charClass uint8
@@ -33,7 +37,7 @@ func classify(r rune) charClass {
 	switch {
 	case r < rune(len(classes)):
 		return classes[r]
-	case ideographic(r):
+	case prose.Ideographic(r):
 		return ideographClass
 	case 0xAC00 <= r && r <= 0xD7A3:
 		return hangulClass
@@ -52,7 +56,7 @@ func lookUp(r rune) charClass {
 		return digitClass
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) || r >= 0x80 && unicode.IsControl(r):
 		return faintClass
-	case ideographic(r):
+	case prose.Ideographic(r):
 		return ideographClass
 	case 0x0E00 <= r && r < 0x0F00:
 		return thaiClass
@@ -62,18 +66,6 @@ func lookUp(r rune) charClass {
 		return spelledClass
 	}
 	return otherChar
-}
-
-// ideographic reports whether r is written without spaces between words and
-// counts as one.
-func ideographic(r rune) bool {
-	if r < 0x2E80 {
-		return false
-	}
-	return 0x4E00 <= r && r <= 0x9FFF || 0x3041 <= r && r <= 0x3096 || 0x309B <= r && r <= 0x30FF ||
-		r <= 0x2FDF || 0x3001 <= r && r <= 0x3029 || 0x3031 <= r && r <= 0x303C ||
-		0x3105 <= r && r <= 0x312F || 0x3400 <= r && r <= 0x4DBF ||
-		0xF900 <= r && r <= 0xFAFF || 0xFF01 <= r && r <= 0xFF9D || 0x20000 <= r && r <= 0x323AF
 }
 
 // opensLine reports whether a line of Chinese or Japanese may end before c and

@@ -3,6 +3,8 @@ package chunkers
 import (
 	"math"
 	"unicode/utf8"
+
+	"graphmill/pipeline/prose"
 )
 
 // size is a cap or an overlap; 0 is none.
@@ -73,12 +75,12 @@ func (c *cutter) cut(start, end int) int {
 // does not.
 func (c *cutter) place(start, limit, best, sure int) int {
 	if best > sure {
-		best = max(sure, lastBoundary(c.text, start, best))
+		best = max(sure, prose.LastBoundary(c.text, start, best))
 	}
 	if best > start {
 		return best
 	}
-	if cut := lastBoundary(c.text, start, limit); cut > start {
+	if cut := prose.LastBoundary(c.text, start, limit); cut > start {
 		return cut
 	}
 	return limit

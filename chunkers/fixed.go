@@ -5,6 +5,7 @@ import (
 
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/prose"
 )
 
 // Fixed cuts text into chunks of about equal size, at white space or between
@@ -20,7 +21,7 @@ func (f *Fixed) Chunk(document *corpus.Document) ([]Chunk, error) {
 	text := document.Text
 	c := collector{document: document, outline: newOutline(document)}
 	cutter := cutter{text: text, cap: f.cap, keepWords: f.overlap != size{}}
-	rest := trim(text, graph.Range{Start: 0, End: len(text)})
+	rest := prose.Trim(text, graph.Range{Start: 0, End: len(text)})
 	start := rest.Start
 	for covered := start; covered < rest.End; {
 		cut := cutter.cut(start, rest.End)
@@ -28,11 +29,11 @@ func (f *Fixed) Chunk(document *corpus.Document) ([]Chunk, error) {
 			start = covered // the overlap left no room for anything new
 			continue
 		}
-		chunk := trim(text, graph.Range{Start: start, End: cut})
+		chunk := prose.Trim(text, graph.Range{Start: start, End: cut})
 		var measured meter
 		measured.advance(text[chunk.Start:chunk.End])
 		c.add(chunk, measured)
-		covered = trim(text, graph.Range{Start: cut, End: rest.End}).Start
+		covered = prose.Trim(text, graph.Range{Start: cut, End: rest.End}).Start
 		start = covered
 		if covered < rest.End {
 			start = f.overlapStart(&cutter, chunk, covered)
@@ -60,7 +61,7 @@ func (f *Fixed) overlapStart(c *cutter, chunk graph.Range, next int) int {
 		return f.overlap.holds(whole.units-words[i].units, whole.chars-words[i].chars)
 	})
 	for _, word := range words[first:] {
-		if isBoundary(c.text, chunk.Start, word.start) {
+		if prose.IsBoundary(c.text, chunk.Start, word.start) {
 			return word.start
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/prose"
 )
 
 const (
@@ -111,7 +112,7 @@ func (o *outline) joinTrail(section int) string {
 // trailTitle is a title on one line and of bounded length.
 func trailTitle(title string) string {
 	if len(title) > 16*maxTrailTitle {
-		title = title[:lastBoundary(title, 0, 16*maxTrailTitle)]
+		title = title[:prose.LastBoundary(title, 0, 16*maxTrailTitle)]
 	}
 	title = strings.Join(strings.Fields(title), " ")
 	if utf8.RuneCountInString(title) <= maxTrailTitle {

@@ -1,6 +1,9 @@
 package chunkers
 
-import "graphmill/pipeline/graph"
+import (
+	"graphmill/pipeline/graph"
+	"graphmill/pipeline/prose"
+)
 
 // packer joins neighbouring units (sentences, blocks, lines) into passages of
 // at most limit. Units come in rising order. A unit over the limit is cut by
@@ -98,7 +101,7 @@ func (p *packer) cut(r graph.Range) {
 	cutter := cutter{text: p.text, cap: p.limit}
 	for r.Len() > 0 {
 		end := cutter.cut(r.Start, r.End)
-		piece := trim(p.text, graph.Range{Start: r.Start, End: end})
+		piece := prose.Trim(p.text, graph.Range{Start: r.Start, End: end})
 		p.meter = meter{}
 		p.meter.advance(p.text[piece.Start:piece.End])
 		p.units = append(p.units[:0], unit{Range: piece})
@@ -106,7 +109,7 @@ func (p *packer) cut(r graph.Range) {
 			return
 		}
 		p.emit(piece, p.meter)
-		r = trim(p.text, graph.Range{Start: end, End: r.End})
+		r = prose.Trim(p.text, graph.Range{Start: end, End: r.End})
 	}
 	p.units = p.units[:0]
 }

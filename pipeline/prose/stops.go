@@ -1,4 +1,4 @@
-package chunkers
+package prose
 
 import (
 	"strings"
@@ -50,7 +50,7 @@ func spacedDot(text string) bool {
 	return len(text) > 1 && text[1] == '.' && (len(text) == 2 || asciiSpace(text[2]) || text[2] == '.')
 }
 
-func asciiSpace(b byte) bool { return b < utf8.RuneSelf && classes[b] == spaceClass }
+func asciiSpace(b byte) bool { return b == ' ' || '\t' <= b && b <= '\r' }
 
 // closing are the quotes, brackets and marks of emphasis that belong to the
 // sentence before them. “ and ‘ close a German quotation.

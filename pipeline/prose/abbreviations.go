@@ -1,4 +1,4 @@
-package chunkers
+package prose
 
 import "strings"
 

@@ -1,4 +1,4 @@
-package chunkers
+package prose
 
 import (
 	"unicode"
@@ -13,7 +13,7 @@ import (
 // alike whatever stands before r, so that segmentation can start at r. Marks,
 // joiners, emoji modifiers and flag halves are not; nearly everything else is.
 func anchored(r rune) bool {
-	if r < 0x300 || ideographic(r) {
+	if r < 0x300 || Ideographic(r) {
 		return true
 	}
 	switch {
@@ -27,11 +27,11 @@ func anchored(r rune) bool {
 	return false
 }
 
-// lastBoundary returns the largest grapheme cluster boundary of text that is
+// LastBoundary returns the largest grapheme cluster boundary of text that is
 // at most limit, given that from is one; from itself when the cluster that
 // starts there reaches beyond limit. It reads back from limit to the first
 // character that is safe to start from, in most texts the one before.
-func lastBoundary(text string, from, limit int) int {
+func LastBoundary(text string, from, limit int) int {
 	if limit >= len(text) {
 		return len(text)
 	}
@@ -74,23 +74,23 @@ func lastBreak(text string, limit int) int {
 	return found
 }
 
-// isBoundary reports whether at is a grapheme cluster boundary, given that
+// IsBoundary reports whether at is a grapheme cluster boundary, given that
 // from, which is not larger, is one.
-func isBoundary(text string, from, at int) bool {
-	return at == from || lastBoundary(text, from, at) == at
+func IsBoundary(text string, from, at int) bool {
+	return at == from || LastBoundary(text, from, at) == at
 }
 
-// trim takes white space off both ends of r, which starts and ends on cluster
+// Trim takes white space off both ends of r, which starts and ends on cluster
 // boundaries, without dividing a cluster: a space that carries a combining mark
 // stays.
-func trim(text string, r graph.Range) graph.Range {
+func Trim(text string, r graph.Range) graph.Range {
 	for r.Start < r.End {
 		c, size := utf8.DecodeRuneInString(text[r.Start:r.End])
 		if !unicode.IsSpace(c) {
 			break
 		}
 		next := r.Start + size
-		if next < r.End && text[next] >= utf8.RuneSelf && !isBoundary(text, r.Start, next) {
+		if next < r.End && text[next] >= utf8.RuneSelf && !IsBoundary(text, r.Start, next) {
 			break
 		}
 		r.Start = next
@@ -101,7 +101,7 @@ func trim(text string, r graph.Range) graph.Range {
 			break
 		}
 		last := r.End - size
-		if last > r.Start && text[last-1] >= utf8.RuneSelf && !isBoundary(text, r.Start, last) {
+		if last > r.Start && text[last-1] >= utf8.RuneSelf && !IsBoundary(text, r.Start, last) {
 			break
 		}
 		r.End = last
