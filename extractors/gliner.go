@@ -69,8 +69,8 @@ func GLiNERStrategy() catalogue.Strategy {
 		Kind: catalogue.Extractor,
 		Name: "gliner",
 		// 1: names settle each other's types, windows of whole sentences,
-		// templates and pronouns among the cues.
-		Version:     1,
+		// templates and pronouns among the cues. 2: no name over two rows.
+		Version:     2,
 		Description: "local zero-shot model for entities of the ontology's types (GLiNER span models)",
 		Cheap:       true,
 		Cost:        glinerCost,

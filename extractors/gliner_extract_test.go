@@ -296,17 +296,17 @@ func TestTypesAreAskedForInWords(t *testing.T) {
 	}
 }
 
-func TestNamesDoNotReachOverParagraphsAndListItems(t *testing.T) {
-	text := "Crew:\nAnn\nLee\n- Bo Ek\n\nCy Doe\n2. Di Fay\n2024 was fine\n-5 degrees"
+func TestNamesDoNotReachOverParagraphsItemsAndRows(t *testing.T) {
+	text := "Crew:\nAnn\nLee\n- Bo Ek\n\nCy Doe\n2. Di Fay\n2024 was fine\n-5 degrees\n\nName | Home\nEd Gil | Rome\nFlo Hay | Oslo"
 	g := loadGLiNER(t, tinyModel, GLiNEROptions{})
-	words := modelWords(text, g.model.Tokenizer, 60)
+	words := modelWords(text, g.model.Tokenizer, 90)
 	var starts []string
 	for i, broken := range breaksBefore(text, words) {
 		if broken {
 			starts = append(starts, text[words[i].at.Start:words[i].at.End])
 		}
 	}
-	if want := []string{"-", "Cy", "2", "Di"}; !slices.Equal(starts, want) {
+	if want := []string{"-", "Cy", "2", "Di", "Name", "Ed", "Flo"}; !slices.Equal(starts, want) {
 		t.Errorf("breaks before %q, want %q", starts, want)
 	}
 }

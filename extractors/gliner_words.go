@@ -65,21 +65,16 @@ func isPythonSpace(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
 }
 
-// breaksBefore marks the words that begin something new: a sentence, what comes
-// after an empty line, or a line of its own with the mark of a list, table,
-// heading or quote.
+// breaksBefore marks the words that begin something new: a sentence, or a line
+// that [parts] takes for one.
 // No name reaches over such a place, though the model, which does not see lines,
 // reads on ("Owen K. Garriott (CAPCOM)\n- Don L. Lind").
 func breaksBefore(text string, words []modelWord) []bool {
 	breaks := make([]bool, len(words))
 	for i := 1; i < len(words); i++ {
-		gap := text[words[i-1].at.End:words[i].at.Start]
-		switch strings.Count(gap, "\n") {
-		case 0:
-		case 1:
-			breaks[i] = opensLine(text[words[i].at.Start:])
-		default:
-			breaks[i] = true
+		end := words[i-1].at.End
+		if at := strings.IndexByte(text[end:words[i].at.Start], '\n'); at >= 0 {
+			breaks[i] = parts(text, end+at)
 		}
 	}
 	for _, start := range sentenceStarts(text, words) {
@@ -101,17 +96,4 @@ func sentenceStarts(text string, words []modelWord) []int {
 		}
 	}
 	return starts
-}
-
-// opensLine reports whether line begins with a mark such as "- " or "2. ".
-func opensLine(line string) bool {
-	rest := strings.TrimLeft(line, "0123456789")
-	if len(rest) < len(line) {
-		return strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")
-	}
-	mark, size := utf8.DecodeRuneInString(line)
-	if strings.ContainsRune("|#>", mark) {
-		return true
-	}
-	return strings.ContainsRune("-*+•–", mark) && (size == len(line) || line[size] == ' ' || line[size] == '\t')
 }

@@ -117,17 +117,28 @@ func (p *Pattern) Extract(ctx context.Context, chunks []chunkers.Chunk, ontology
 	return out, nil
 }
 
+// matches are the places of a text that a rule means. None reaches over the end
+// of a paragraph, list item or row, which "\s" would take for a space.
+func (r *compiledRule) matches(text string) []graph.Range {
+	var found []graph.Range
+	eachPiece(text, func(from, to int) {
+		for _, at := range r.expression.FindAllStringSubmatchIndex(text[from:to], -1) {
+			start, end := at[2*r.Group], at[2*r.Group+1]
+			if start >= 0 && start < end && !r.refuses(text[from+start:from+end]) {
+				found = append(found, graph.Range{Start: from + start, End: from + end})
+			}
+		}
+	})
+	return found
+}
+
 // find applies one rule to one chunk.
 func (r *compiledRule) find(chunk chunkers.Chunk, ontology *graph.Ontology) graph.Extraction {
 	var out graph.Extraction
 	var names []patternName
 	places := map[string]int{}
-	for _, at := range r.expression.FindAllStringSubmatchIndex(chunk.Text, -1) {
-		start, end := at[2*r.Group], at[2*r.Group+1]
-		if start < 0 || start == end || r.refuses(chunk.Text[start:end]) {
-			continue
-		}
-		text := chunk.Text[start:end]
+	for _, at := range r.matches(chunk.Text) {
+		text := chunk.Text[at.Start:at.End]
 		key := text
 		if r.Distinct == "lower" {
 			key = strings.ToLower(text)
@@ -150,7 +161,7 @@ func (r *compiledRule) find(chunk chunkers.Chunk, ontology *graph.Ontology) grap
 				name.first = len(out.Mentions)
 			}
 			out.Mentions = append(out.Mentions, graph.Mention{
-				Range: graph.Range{Start: chunk.Range.Start + start, End: chunk.Range.Start + end},
+				Range: graph.Range{Start: chunk.Range.Start + at.Start, End: chunk.Range.Start + at.End},
 				Text:  text, Type: name.kind, Score: 1, Method: patternMethod,
 			})
 		}
@@ -245,8 +256,9 @@ var _ Extractor = (*Pattern)(nil)
 // patternStrategy describes the extractor to the planner.
 func patternStrategy() catalogue.Strategy {
 	return catalogue.Strategy{
-		// 1: templates and pronouns among the cues.
-		Kind: catalogue.Extractor, Name: "pattern", Cheap: true, Version: 1,
+		// 1: templates and pronouns among the cues. 2: no match over the end of a
+		// paragraph, item or row.
+		Kind: catalogue.Extractor, Name: "pattern", Cheap: true, Version: 2,
 		Description: "regular expressions for what has a form: CVE numbers, standards, dates, tickets, and your own",
 		Cost:        catalogue.Cost{LocalSecondsPerKToken: 0.0005, Source: "measured: see BenchmarkPattern"},
 	}

@@ -238,19 +238,27 @@ func wordSet(words []string) map[string]bool {
 	return set
 }
 
+// What typesetting puts in the place of a space or a hyphen in a name of several
+// parts: the end of a line, a space or a hyphen that does not break.
+const (
+	space  = `[\s\x{a0}\x{202f}]`
+	hyphen = `[-\x{2010}\x{2011}]`
+	joint  = `[\s\x{a0}\x{202f}\x{2010}\x{2011}-]`
+)
+
 // builtinPatterns are things with a form of their own. Those marked default are
 // rarely anything else; the others are common noise in some texts.
 var builtinPatterns = []struct {
 	rule      PatternRule
 	byDefault bool
 }{
-	{PatternRule{Name: "cve", Type: "Vulnerability", Pattern: `\bCVE-\d{4}-\d{4,7}\b`}, true},
-	{PatternRule{Name: "rfc", Type: "Standard", Pattern: `\bRFC[ -]?\d{1,5}\b`}, true},
+	{PatternRule{Name: "cve", Type: "Vulnerability", Pattern: `\bCVE` + hyphen + `\d{4}` + hyphen + `\d{4,7}\b`}, true},
+	{PatternRule{Name: "rfc", Type: "Standard", Pattern: `\bRFC` + joint + `?\d{1,5}\b`}, true},
 	{PatternRule{
 		Name: "standard", Type: "Standard",
-		Pattern: `\b(?:ISO(?:/IEC|/IEEE)?|IEC|IEEE|ANSI|ECMA|FIPS|DIN(?: EN)?|NIST SP)[ -]?\d{2,6}(?:[-.:]\d{1,4})*\b`,
+		Pattern: `\b(?:ISO(?:/IEC|/IEEE)?|IEC|IEEE|ANSI|ECMA|FIPS|DIN(?:` + space + `EN)?|NIST` + space + `SP)` + joint + `?\d{2,6}(?:[-\x{2010}\x{2011}.:]\d{1,4})*\b`,
 	}, true},
-	{PatternRule{Name: "iso_date", Type: "Date", Pattern: `\b(?:1[0-9]|20|21)\d{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])\b`}, true},
+	{PatternRule{Name: "iso_date", Type: "Date", Pattern: `\b(?:1[0-9]|20|21)\d{2}` + hyphen + `(?:0[1-9]|1[0-2])` + hyphen + `(?:0[1-9]|[12]\d|3[01])\b`}, true},
 	{PatternRule{
 		Name: "ticket", Type: "Ticket", Pattern: `\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b`,
 		Exclude: `^(?:UTF|SHA|MD|ISO|IEC|IEEE|RFC|CVE|ECMA|FIPS|AES|RSA|X|COVID|BASE|US|UK|LATIN|CP|KOI8|EUC|MP|USB|HTTP|TLS|SSL)\d?-`,

@@ -62,6 +62,32 @@ func TestBuiltinPatternsFindWhatHasAForm(t *testing.T) {
 	}
 }
 
+func TestBuiltinPatternsReadWhatTypesettingMakesOfAName(t *testing.T) {
+	p := newPattern(t, PatternConfig{Builtin: []string{"cve", "rfc", "standard", "iso_date"}})
+	e := extractText(t, p, p.Extend(&graph.Ontology{}), "As RFC\n2119 and RFC\u00a0793 say, with ISO/IEC\n27001:2013, DIN\u202fEN ISO\u00a09001, CVE\u20112023\u20111234 of 2024\u201105\u201131.\n\nRFC\n\n5 is none.")
+	var keys []string
+	for _, m := range e.Mentions {
+		keys = append(keys, graph.NameKey(m.Text))
+	}
+	if want := []string{"rfc 2119", "rfc 793", "iso/iec 27001:2013", "iso 9001", "cve-2023-1234", "2024-05-31"}; !slices.Equal(keys, want) {
+		t.Errorf("got %q, want %q", keys, want)
+	}
+}
+
+// A pattern that takes a wrapped line for a space takes an empty line, the next
+// item and the next row for one, too.
+func TestMatchesDoNotReachOverParagraphsItemsAndRows(t *testing.T) {
+	p := newPattern(t, PatternConfig{Builtin: []string{}, Rules: []PatternRule{{Name: "n", Pattern: `\p{Lu}\pL+(?:[\s|-]+\p{Lu}\pL+)*`, Type: "T", Neighbours: "NEAR"}}})
+	e := extractText(t, p, p.Extend(&graph.Ontology{}), "Crew List\n\nAnn\nLee\n \t\nBo Ek\n- Cy Doe\n- Di Fay\nMade By | Part No\nAcme | Bolt")
+	want := []string{"Crew List/T", "Ann\nLee/T", "Bo Ek/T", "Cy Doe/T", "Di Fay/T", "Made By | Part No/T", "Acme | Bolt/T"}
+	if got := typed(e); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if len(e.Relations) != len(want)-1 {
+		t.Errorf("%d names have %d neighbours", len(want), len(e.Relations))
+	}
+}
+
 func TestDefaultPatternsLookOnlyForDeclaredTypes(t *testing.T) {
 	p := newPattern(t, PatternConfig{})
 	o := &graph.Ontology{Entities: []graph.EntityType{{Label: "Standard"}}}
