@@ -23,6 +23,6 @@ type Chunk struct {
 	Range   graph.Range
 	Text    string
 	Tokens  int    // EstimateTokens(Text)
-	Header  string // the heading trail, "Title › Heading › Subheading"; "" where there is none
+	Header  string // the heading trail, "Title › Heading › Subheading", for the later parts of a table with its columns; "" where there is none
 	Section int    // index of the innermost section it starts in; -1 if none
 }

@@ -193,6 +193,34 @@ func TestStructuralDividesLargeBlocksAlongTheirOwnLines(t *testing.T) {
 	}
 }
 
+func TestLaterPartsOfATableNameItsColumns(t *testing.T) {
+	const head = "Part No. | Made By"
+	table := head
+	for i := range 40 {
+		table += fmt.Sprintf("\nP%03d | Acme", i)
+	}
+	document := documentOf(piece{corpus.Heading, "Parts", 1}, piece{corpus.Table, table, 0})
+	block := &document.Blocks[1]
+	block.Head = graph.Range{Start: block.Range.Start, End: block.Range.Start + len(head)}
+	for _, name := range []string{"fixed", "sentence", "structural"} {
+		chunks := mustChunk(t, name, Params{ChunkTokens: 24}, document)
+		if len(chunks) < 5 || chunks[0].Header != "Parts" || !strings.Contains(chunks[0].Text, head) {
+			t.Errorf("%s: %d chunks, the first %q under %q", name, len(chunks), chunks[0].Text, chunks[0].Header)
+		}
+		for _, chunk := range chunks[1:] {
+			if chunk.Header != "Parts › "+head {
+				t.Errorf("%s: %q is under %q", name, chunk.Text, chunk.Header)
+			}
+		}
+	}
+	// A head of any length is bounded.
+	block.Head.End = block.Range.Start + strings.LastIndex(table, "\n")
+	chunks := mustChunk(t, "structural", Params{ChunkTokens: 24}, document)
+	if last := chunks[len(chunks)-1]; len([]rune(last.Header)) > 300 || !strings.HasSuffix(last.Header, "…") && strings.HasPrefix(last.Text, "P039") {
+		t.Errorf("%q is under %q", last.Text, last.Header)
+	}
+}
+
 func TestSectionsThatDoNotNestAreIgnored(t *testing.T) {
 	document := documentOf(piece{corpus.Paragraph, words(40), 0}, piece{corpus.Paragraph, words(40), 0})
 	document.Sections = []corpus.Section{

@@ -15,6 +15,8 @@ const (
 	// a heading of a megabyte does not follow every chunk around.
 	maxTrailTitle = 120
 	maxTrailDepth = 8
+	// maxColumns bounds, in characters, what a table's head adds to a trail.
+	maxColumns = 240
 )
 
 // outline answers which section a place is in. Places must be asked for in
@@ -109,17 +111,19 @@ func (o *outline) joinTrail(section int) string {
 	return strings.Join(titles, trailSeparator)
 }
 
-// trailTitle is a title on one line and of bounded length.
-func trailTitle(title string) string {
-	if len(title) > 16*maxTrailTitle {
-		title = title[:prose.LastBoundary(title, 0, 16*maxTrailTitle)]
+func trailTitle(title string) string { return onOneLine(title, maxTrailTitle) }
+
+// onOneLine is a text on one line and of at most so many characters.
+func onOneLine(text string, most int) string {
+	if len(text) > 16*most {
+		text = text[:prose.LastBoundary(text, 0, 16*most)]
 	}
-	title = strings.Join(strings.Fields(title), " ")
-	if utf8.RuneCountInString(title) <= maxTrailTitle {
-		return title
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= most {
+		return text
 	}
-	cut := cutter{text: title, cap: size{chars: maxTrailTitle}}
-	return title[:cut.cut(0, len(title))] + "…"
+	cut := cutter{text: text, cap: size{chars: most}}
+	return text[:cut.cut(0, len(text))] + "…"
 }
 
 // collector turns ranges into chunks, which come in rising order.
@@ -127,6 +131,7 @@ type collector struct {
 	document *corpus.Document
 	outline  *outline
 	chunks   []Chunk
+	passed   int // how many of the document's blocks end before the last chunk
 }
 
 // add appends the chunk that covers r, which measured has read, unless it is
@@ -142,7 +147,29 @@ func (c *collector) add(r graph.Range, measured meter) {
 		Range:   r,
 		Text:    text,
 		Tokens:  measured.tokens(),
-		Header:  c.outline.trail(c.outline.around(section, r)),
+		Header:  c.header(c.outline.around(section, r), r.Start),
 		Section: section,
 	})
+}
+
+// header is the trail of what a chunk stands under. To one that begins among a
+// table's rows it adds the names of the columns, which stand in an earlier chunk.
+func (c *collector) header(section, start int) string {
+	trail := c.outline.trail(section)
+	blocks := c.document.Blocks
+	for c.passed < len(blocks) && blocks[c.passed].Range.End <= start {
+		c.passed++
+	}
+	if c.passed == len(blocks) {
+		return trail
+	}
+	head := blocks[c.passed].Head
+	if head.Len() == 0 || head.End > start || head.End > len(c.document.Text) {
+		return trail
+	}
+	columns := onOneLine(c.document.Text[head.Start:head.End], maxColumns)
+	if trail == "" {
+		return columns
+	}
+	return trail + trailSeparator + columns
 }

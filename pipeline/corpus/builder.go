@@ -53,6 +53,29 @@ func (b *Builder) AddIndented(kind BlockKind, depth int, indent, text string) {
 	b.blocks = append(b.blocks, Block{Kind: kind, Depth: depth, Range: graph.Range{Start: start, End: b.text.Len()}})
 }
 
+// AddTable appends a table of one line a row, of which the first head ones name
+// the columns.
+func (b *Builder) AddTable(head int, rows []string) {
+	n := len(b.blocks)
+	b.Add(Table, 0, strings.Join(rows, "\n"))
+	if len(b.blocks) == n {
+		return
+	}
+	block := &b.blocks[n]
+	text := b.text.String()[block.Range.Start:block.Range.End]
+	end := 0
+	for ; head > 0; head-- {
+		line := strings.IndexByte(text[end:], '\n')
+		if line < 0 {
+			return // all of it names columns, and there is nothing in them
+		}
+		end += line + 1
+	}
+	if end > 0 {
+		block.Head = graph.Range{Start: block.Range.Start, End: block.Range.Start + end - 1}
+	}
+}
+
 // Len is the number of blocks so far.
 func (b *Builder) Len() int { return len(b.blocks) }
 

@@ -67,6 +67,9 @@ type Block struct {
 	Kind  BlockKind
 	Range graph.Range
 	Depth int // headings: from 1; list items: nesting from 0
+	// Head is where a table begins with lines that name its columns; empty if
+	// none do.
+	Head graph.Range
 }
 
 // Page is one page of a paged format.

@@ -70,6 +70,35 @@ func TestLoadGivesTheSameDocumentFromEveryFormat(t *testing.T) {
 	}
 }
 
+func TestTablesKnowWhatNamesTheirColumns(t *testing.T) {
+	const head, rows = "Part No. | Made By", "\nP1 | Acme\nP2 | Bolt & Co"
+	root, files := library(t, map[string]string{
+		"a.md":          "| Part No. | **Made** By |\n|---|---|\n| P1 | Acme |\n| P2 | Bolt &amp; Co |\n",
+		"b.html":        "<table><thead><tr><td>Part No.<td>Made By</thead><tr><td>P1<td>Acme<tr><td>P2<td>Bolt &amp; Co</table>",
+		"c.html":        "<table><tr><th>Part No.<th>Made By<tr><th>P1<td>Acme<tr><th>P2<td>Bolt &amp; Co</table>",
+		"d.rst":         "======== =======\nPart No. Made By\n======== =======\nP1       Acme\nP2       Bolt & Co\n======== =======\n",
+		"e.rst":         "+----------+-----------+\n| Part No. | Made By   |\n+==========+===========+\n| P1       | Acme      |\n+----------+-----------+\n| P2       | Bolt & Co |\n+----------+-----------+\n",
+		"f.rst":         ".. list-table::\n   :header-rows: 1\n\n   * - Part No.\n     - Made By\n   * - P1\n     - Acme\n   * - P2\n     - Bolt & Co\n",
+		"g.rst":         ".. csv-table::\n   :header: Part No., Made By\n\n   P1, Acme\n   P2, Bolt & Co\n",
+		"headless.html": "<table><tr><td>Part No.<td>Made By<tr><td>P1<td>Acme<tr><td>P2<td>Bolt &amp; Co</table>",
+		"headless.rst":  "======== =======\nPart No. Made By\nP1       Acme\nP2       Bolt & Co\n======== =======\n",
+	})
+	loader := corpus.NewLoader(root, parsers(), corpus.Limits{})
+	for _, file := range files {
+		document, _, err := loader.Load(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := head
+		if strings.HasPrefix(file.Path, "headless") {
+			want = ""
+		}
+		if at := document.Blocks[0].Head; document.Text != head+rows || document.Text[at.Start:at.End] != want {
+			t.Errorf("%s: the head of %q is %q", file.Path, document.Text, document.Text[at.Start:at.End])
+		}
+	}
+}
+
 func TestTextThatNobodySeesIsNone(t *testing.T) {
 	const unseen = "\u00a0\u200b\ufeff\u3000\u2060\u202e\n\u00ad"
 	root, files := library(t, map[string]string{"a.md": unseen, "b.rst": unseen, "c.html": "<p>" + unseen, "d.txt": unseen})

@@ -75,6 +75,9 @@ func (d *Document) Check() error {
 		if !boundary(d.Text, r.Start) || !boundary(d.Text, r.End) {
 			return fmt.Errorf("check document: block %d cuts a character", i)
 		}
+		if head := block.Head; head.Len() != 0 && (head.Start != r.Start || head.End >= r.End || d.Text[head.End] != '\n') {
+			return fmt.Errorf("check document: the head of block %d is no lines of it", i)
+		}
 		end = r.End
 	}
 	if strings.TrimSpace(d.Text[end:]) != "" {

@@ -60,7 +60,7 @@ type Chunk struct {
 	FirstLine  int // from 1, in the decoded text
 	LastLine   int
 	TokenCount int    // the chunker's estimate
-	Header     string // "Title › Heading › Subheading"
+	Header     string // "Title › Heading › Subheading", of the later parts of a table with its columns
 	ContentKey string // Hash of what extraction and embedding read
 }
 

@@ -201,18 +201,22 @@ func (w *writer) table(n *html.Node) {
 		return
 	}
 	var rows []string
+	head := 0
 	elements(n, func(e *html.Node) bool {
 		switch e.DataAtom {
 		case atom.Caption:
 			w.builder.Add(corpus.Paragraph, 0, cellText(e))
 		case atom.Tr:
 			if row := rowText(e); row != "" {
+				if head == len(rows) && namesColumns(e) {
+					head++
+				}
 				rows = append(rows, row)
 			}
 		}
 		return true
 	})
-	w.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
+	w.builder.AddTable(head, rows)
 }
 
 // grid writes a table that javadoc draws with boxes: those of the class
@@ -220,6 +224,7 @@ func (w *writer) table(n *html.Node) {
 func (w *writer) grid(n *html.Node) {
 	w.flush()
 	var rows, cells []string
+	head := 0
 	flush := func() {
 		if strings.Join(cells, "") != "" {
 			rows = append(rows, strings.Join(cells, " | "))
@@ -233,10 +238,13 @@ func (w *writer) grid(n *html.Node) {
 		if hasClass(cell, "col-first") {
 			flush()
 		}
+		if hasClass(cell, "table-header") && len(rows) == 0 {
+			head = 1
+		}
 		cells = append(cells, cellText(cell))
 	}
 	flush()
-	w.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
+	w.builder.AddTable(head, rows)
 }
 
 // alternative is the text of a picture; a row of signs is none.
@@ -246,6 +254,24 @@ func alternative(n *html.Node) string {
 		return ""
 	}
 	return alt
+}
+
+// namesColumns reports whether a row stands in the head of its table or has
+// nothing but headings.
+func namesColumns(row *html.Node) bool {
+	if row.Parent != nil && row.Parent.DataAtom == atom.Thead {
+		return true
+	}
+	headings := 0
+	for cell := row.FirstChild; cell != nil; cell = cell.NextSibling {
+		switch cell.DataAtom {
+		case atom.Td:
+			return false
+		case atom.Th:
+			headings++
+		}
+	}
+	return headings > 1
 }
 
 func rowText(row *html.Node) string {

@@ -92,6 +92,7 @@ func (w *writer) list(n *ast.List) {
 
 func (w *writer) table(n *extension.Table) {
 	var rows []string
+	head := 0
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
@@ -99,9 +100,12 @@ func (w *writer) table(n *extension.Table) {
 		}
 		if strings.Join(cells, "") != "" {
 			rows = append(rows, strings.TrimSpace(strings.Join(cells, " | ")))
+			if row.Kind() == extension.KindTableHeader {
+				head = len(rows)
+			}
 		}
 	}
-	w.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
+	w.builder.AddTable(head, rows)
 }
 
 func (w *writer) footnotes(n *extension.FootnoteList) {

@@ -3,6 +3,7 @@ package rst
 import (
 	"encoding/csv"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"graphmill/pipeline/corpus"
@@ -108,7 +109,7 @@ func (p *parser) directive(d directive, c place) {
 		}
 	case "list-table":
 		p.caption(d, c)
-		p.listTable(d.content)
+		p.listTable(d)
 	case "csv-table":
 		p.caption(d, c)
 		p.csvTable(d)
@@ -234,7 +235,8 @@ func (p *parser) readSubstitutions(lines []string) {
 	}
 }
 
-func (p *parser) listTable(lines []string) {
+func (p *parser) listTable(d directive) {
+	lines := d.content
 	var rows []string
 	for i := 0; i < len(lines); {
 		if !bulletItem.MatchString(lines[i]) {
@@ -246,7 +248,13 @@ func (p *parser) listTable(lines []string) {
 		rows = append(rows, strings.Join(p.listCells(row), " | "))
 		i += n
 	}
-	p.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
+	p.builder.AddTable(d.headerRows(), rows)
+}
+
+// headerRows is how many of a table's rows name its columns.
+func (d directive) headerRows() int {
+	n, _ := strconv.Atoi(strings.TrimSpace(d.options["header-rows"]))
+	return n
 }
 
 func (p *parser) listCells(lines []string) []string {
@@ -263,8 +271,10 @@ func (p *parser) listCells(lines []string) []string {
 
 func (p *parser) csvTable(d directive) {
 	source := strings.Join(d.content, "\n")
+	head := d.headerRows()
 	if header := d.options["header"]; header != "" {
 		source = header + "\n" + source
+		head++
 	}
 	reader := csv.NewReader(strings.NewReader(source))
 	reader.FieldsPerRecord = -1
@@ -282,5 +292,5 @@ func (p *parser) csvTable(d directive) {
 		}
 		rows = append(rows, strings.Join(record, " | "))
 	}
-	p.builder.Add(corpus.Table, 0, strings.Join(rows, "\n"))
+	p.builder.AddTable(head, rows)
 }

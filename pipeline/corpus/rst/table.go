@@ -15,10 +15,14 @@ func (p *parser) grid(lines []string) int {
 	n := until(lines, func(s string) bool { return s == "" || s[0] != '+' && s[0] != '|' })
 	t := gridTableText{bounds: boundsOf(lines[:n]), open: make(map[int]*[]string)}
 	for _, line := range lines[1:n] {
+		if t.head == 0 && strings.Trim(line, "+=") == "" {
+			t.head = len(t.rows)
+		}
 		t.line([]rune(line))
 	}
 	text := make([]string, 0, len(t.rows))
-	for _, cells := range t.rows {
+	head := 0
+	for i, cells := range t.rows {
 		var row []string
 		for _, bound := range slices.Sorted(maps.Keys(cells)) {
 			shown := ""
@@ -29,9 +33,12 @@ func (p *parser) grid(lines []string) int {
 		}
 		if strings.Join(row, "") != "" {
 			text = append(text, strings.TrimRight(strings.Join(row, " | "), " |"))
+			if i < t.head {
+				head = len(text)
+			}
 		}
 	}
-	p.builder.Add(corpus.Table, 0, strings.Join(text, "\n"))
+	p.builder.AddTable(head, text)
 	return n
 }
 
@@ -74,6 +81,7 @@ type gridTableText struct {
 	rows   []map[int]*[]string // by bound; a cell that spans rows is nil in all but the first
 	open   map[int]*[]string   // by the number of the bound that they start at
 	inRow  bool
+	head   int // how many rows stand above the line that ends the head
 }
 
 // boundsOf are the places of the vertical lines, in all rows.
@@ -175,7 +183,11 @@ func (p *parser) simple(lines []string) int {
 	}
 	columns := columnsOf(lines[0])
 	var rows [][]string
+	head := 0
 	for _, line := range lines[1:end] {
+		if head == 0 && simpleTable.MatchString(line) {
+			head = len(rows)
+		}
 		if line == "" || strings.Trim(line, "=- ") == "" {
 			continue
 		}
@@ -197,7 +209,7 @@ func (p *parser) simple(lines []string) int {
 		}
 		text[i] = strings.TrimRight(strings.Join(cells, " | "), " |")
 	}
-	p.builder.Add(corpus.Table, 0, strings.Join(text, "\n"))
+	p.builder.AddTable(head, text)
 	return end + 1
 }
 
