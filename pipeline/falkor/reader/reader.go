@@ -19,6 +19,10 @@ type Options struct {
 	// Timeout bounds each statement; 0 means 10 s: a search over 100,000 chunks
 	// takes well under one.
 	Timeout time.Duration
+	// WaitOut makes a statement that was sent be waited for also when its context
+	// ends: the engine cannot be interrupted, and whoever counts what it works on
+	// must know when it is done. The time-out bounds the wait.
+	WaitOut bool
 }
 
 const defaultTimeout = 10 * time.Second
@@ -27,6 +31,7 @@ const defaultTimeout = 10 * time.Second
 type Reader struct {
 	client  *conn.Client
 	timeout time.Duration
+	waitOut bool
 }
 
 // New returns a Reader that uses client, which stays the caller's to close.
@@ -34,7 +39,7 @@ func New(client *conn.Client, options Options) *Reader {
 	if options.Timeout <= 0 {
 		options.Timeout = defaultTimeout
 	}
-	return &Reader{client: client, timeout: options.Timeout}
+	return &Reader{client: client, timeout: options.Timeout, waitOut: options.WaitOut}
 }
 
 // Query runs one statement. A text from outside is looked at first: what could
@@ -45,13 +50,19 @@ func (r *Reader) Query(ctx context.Context, graphName string, statement cypher.S
 			return nil, r.client.Wrap("read graph "+graphName, err)
 		}
 	}
+	if r.waitOut {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		ctx = context.WithoutCancel(ctx)
+	}
 	return r.client.Read(ctx, graphName, statement, r.timeout)
 }
 
 // Exists reports whether the graph was ever written. A server that cannot be
 // asked is an error, not a no. Nothing is created.
 func (r *Reader) Exists(ctx context.Context, graphName string) (bool, error) {
-	_, err := r.client.Read(ctx, graphName, cypher.New("RETURN 1 AS one", nil), r.timeout)
+	_, err := r.Query(ctx, graphName, cypher.New("RETURN 1 AS one", nil))
 	if conn.KindOf(err) == conn.NoGraph {
 		return false, nil
 	}

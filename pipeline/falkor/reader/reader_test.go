@@ -1,6 +1,7 @@
 package reader_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -106,5 +107,23 @@ func TestSlowReadEndsAtItsTimeOut(t *testing.T) {
 	_, err := r.Query(t.Context(), "g", cypher.Caller(`UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS b UNWIND range(1, 1000) AS c RETURN count(c) AS x`, nil))
 	if conn.KindOf(err) != conn.Timeout {
 		t.Errorf("Query() = %v", err)
+	}
+}
+
+// A server counts what the engine still works on, so it must not be told early.
+func TestAStatementIsWaitedOutWhenItsContextEnds(t *testing.T) {
+	const slow = `UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS b UNWIND range(1, 1000) AS c RETURN count(c) AS x`
+	for _, waitOut := range []bool{false, true} {
+		r, _ := start(t, reader.Options{Timeout: 400 * time.Millisecond, WaitOut: waitOut})
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		began := time.Now()
+		_, err := r.Query(ctx, "g", cypher.Caller(slow, nil))
+		cancel()
+		if waited := time.Since(began) > 300*time.Millisecond; err == nil || waited != waitOut {
+			t.Errorf("waited out %v: %v after %s", waitOut, err, time.Since(began))
+		}
+		if _, err := r.Query(ctx, "g", cypher.New("RETURN 1 AS one", nil)); err == nil {
+			t.Error("a statement is sent for nobody")
+		}
 	}
 }
