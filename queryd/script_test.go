@@ -28,6 +28,7 @@ func TestOnTheRealEngine(t *testing.T) {
 	t.Run("mcp", func(t *testing.T) { testConversation(t, f) })
 	t.Run("ends", func(t *testing.T) { testEnds(t, f) })
 	t.Run("search", func(t *testing.T) { testSearch(t, f) })
+	t.Run("peer", func(t *testing.T) { testPeer(t, f) })
 	if testing.Short() {
 		return // half a hundred processes, which the race detector slows down tenfold
 	}
@@ -40,6 +41,7 @@ func testScripts(t *testing.T, f *enginetest.Fixture) {
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"converse": converse},
 		Setup: func(env *testscript.Env) error {
 			for name, value := range environment(t, f) {
 				env.Setenv(name, value)

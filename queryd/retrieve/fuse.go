@@ -6,9 +6,11 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
+	"graphmill/pipeline/graph"
 )
 
 // rankConstant is k in the sum of 1/(k + rank) over lists (Cormack, Clarke and
@@ -118,7 +120,7 @@ func (s *search) read(ctx context.Context, result *Result, chunks []fused[string
 	}
 	for _, r := range slices.Concat(result.Facts, result.Relations) {
 		for _, q := range r.evidence {
-			wanted[q.chunk] = wanted[q.chunk]
+			wanted[q.chunk] = wanted[q.chunk] || s.quotesFromPassages()
 		}
 	}
 	if len(wanted) == 0 {
@@ -128,7 +130,7 @@ func (s *search) read(ctx context.Context, result *Result, chunks []fused[string
 	if err != nil {
 		return err
 	}
-	result.Facts, result.Relations = stated(result.Facts, found), stated(result.Relations, found)
+	result.Facts, result.Relations = s.stated(result.Facts, found), s.stated(result.Relations, found)
 	for _, c := range chunks {
 		if p, ok := found[c.key]; ok {
 			p.Score, p.FoundBy = c.score, c.foundBy
@@ -138,10 +140,17 @@ func (s *search) read(ctx context.Context, result *Result, chunks []fused[string
 	return nil
 }
 
+// quotesFromPassages tells a graph of graphrag-sdk, whose spans count from the
+// passage's begin and whose edges keep no sentences.
+func (s *search) quotesFromPassages() bool { return !s.meta.Exists }
+
 // stated puts the relations' evidence in its places.
-func stated(relations []Relation, found map[string]Passage) []Relation {
+func (s *search) stated(relations []Relation, found map[string]Passage) []Relation {
 	kept := relations[:0]
 	for _, r := range relations {
+		if s.quotesFromPassages() {
+			r.cutQuotes(found)
+		}
 		if r.Evidence = quotes(r.evidence, found); len(r.Evidence) > 0 {
 			kept = append(kept, r)
 		}
@@ -150,29 +159,42 @@ func stated(relations []Relation, found map[string]Passage) []Relation {
 }
 
 func (s *search) readChunks(ctx context.Context, wanted map[string]bool) (map[string]Passage, error) {
-	var rows []cypher.Record
+	var texts []string
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
-		rows = append(rows, cypher.Record{{Name: "id", Value: id}, {Name: "text", Value: wanted[id]}})
+		if wanted[id] {
+			texts = append(texts, id)
+		}
 	}
 	found := make(map[string]Passage, len(wanted))
-	// Without the WITH the planner would start from all documents.
-	err := s.query(ctx, cypher.New(`UNWIND $rows AS row MATCH (c:Chunk {id: row.id}) WITH row, c MATCH (d:Document)-[:PART_OF]->(c)
+	// Without the WITH the planner would start from all documents. IN, not UNWIND:
+	// where there is no index, it takes one scan for all ids.
+	err := s.query(ctx, cypher.New(`MATCH (c:Chunk) WHERE c.id IN $ids WITH c MATCH (d:Document)-[:PART_OF]->(c)
 WHERE d.status IS NULL OR d.status <> 'writing'
-RETURN c.id AS id, CASE WHEN row.text THEN c.text ELSE '' END AS text, coalesce(d.path, d.id) AS path, d.title AS title,
-       c.start_char AS start, c.end_char AS end, c.first_line AS first_line, c.last_line AS last_line,
-       c.first_page AS first_page, c.last_page AS last_page, c.context_header AS headings`, cypher.Params{"rows": rows}),
+RETURN c.id AS id, CASE WHEN c.id IN $texts THEN c.text ELSE '' END AS text, `+placeColumns, cypher.Params{"ids": slices.Sorted(maps.Keys(wanted)), "texts": texts}),
 		func(rows *conn.Rows, i int) {
-			p := Passage{ID: rows.String(i, "id"), Text: rows.String(i, "text"), Place: Place{
-				Document: rows.String(i, "path"), Title: rows.String(i, "title"),
-				First: rows.Int(i, "first_line"), Last: rows.Int(i, "last_line"),
-				FirstPage: rows.Int(i, "first_page"), LastPage: rows.Int(i, "last_page"), Headings: rows.String(i, "headings"),
-			}}
-			p.Span.Start, p.Span.End = rows.Int(i, "start"), rows.Int(i, "end")
+			p := readPassage(rows, i)
 			if other, ok := found[p.ID]; !ok || p.Document < other.Document {
 				found[p.ID] = p
 			}
 		})
 	return found, err
+}
+
+// cutQuotes takes the sentences out of the passages. A model gave their places,
+// which may be anything: a piece that does not hold both names is not shown.
+func (r *Relation) cutQuotes(found map[string]Passage) {
+	for i := range r.evidence {
+		q := &r.evidence[i]
+		text := []rune(found[q.chunk].Text)
+		if 0 <= q.span.Start && q.span.Start < q.span.End && q.span.End <= len(text) {
+			piece := strings.TrimSpace(string(text[q.span.Start:q.span.End]))
+			lower := strings.ToLower(piece)
+			if strings.Contains(lower, strings.ToLower(r.Source)) && strings.Contains(lower, strings.ToLower(r.Target)) {
+				q.text = piece
+			}
+		}
+		q.span = graph.Span{}
+	}
 }
 
 // quotes puts sentences in their places; one without words of its own still says

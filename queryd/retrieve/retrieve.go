@@ -159,6 +159,7 @@ type search struct {
 	meta    shape.Meta
 	indexes []shape.Index
 	vector  []float32 // of the question
+	model   string    // that made it
 	vectorE error     // why there is none
 
 	tasks []*task
@@ -180,10 +181,9 @@ func (s *search) look(ctx context.Context) error {
 		s.indexes, err = s.Store.Indexes(ctx, s.Graph)
 		return err
 	})
-	var model string
 	if s.uses(Passages) || s.uses(Facts) || s.uses(FuzzyNames) {
 		group.Go(func() error {
-			s.vector, model, s.vectorE = s.embed(ctx)
+			s.vector, s.model, s.vectorE = s.embed(ctx)
 			return nil
 		})
 	}
@@ -194,7 +194,7 @@ func (s *search) look(ctx context.Context) error {
 		return err
 	}
 	if s.vectorE == nil && s.vector != nil {
-		s.vectorE = sameModel(s.meta, model, len(s.vector))
+		s.vectorE = sameModel(s.meta, s.model, len(s.vector))
 	}
 	return nil
 }
@@ -222,17 +222,45 @@ func (s *search) embed(ctx context.Context) ([]float32, string, error) {
 // sameModel compares the question's vector with those of the graph.
 func sameModel(meta shape.Meta, model string, dimension int) error {
 	switch {
-	case !meta.Exists:
-		return nil // another program's graph does not say; the index checks the dimension
-	case meta.EmbeddingModel == "":
+	case meta.Exists && meta.EmbeddingModel == "":
 		return errors.New("the graph has no vectors yet; run `ingestd finalize`")
-	case meta.EmbeddingModel != model:
-		return fmt.Errorf("the graph's vectors were made with %s, the question's with %s; set embedder.model_dir and models.engine to the graph's, or run `ingestd finalize --reembed`",
-			meta.EmbeddingModel, model)
-	case meta.Dimension != 0 && meta.Dimension != dimension:
-		return fmt.Errorf("the graph's vectors have %d dimensions, those of %s %d; run `ingestd finalize --reembed`", meta.Dimension, model, dimension)
+	case meta.Exists && meta.EmbeddingModel != model,
+		!meta.Exists && meta.EmbeddingModel != "" && !models.SameModel(meta.EmbeddingModel, model),
+		meta.Dimension != 0 && meta.Dimension != dimension:
+		return &OtherModel{Graph: meta.EmbeddingModel, GraphDimension: meta.Dimension, Question: model, QuestionDimension: dimension, Foreign: !meta.Exists}
 	}
 	return nil
+}
+
+// OtherModel is the error of vectors that cannot be compared: the question's are
+// of another model than the graph's, or have another dimension.
+type OtherModel struct {
+	Graph, Question                   string // the models
+	GraphDimension, QuestionDimension int    // 0 when not known
+	Foreign                           bool   // another program wrote the graph
+}
+
+func (e *OtherModel) Error() string {
+	return fmt.Sprintf("the graph's vectors were made with %s, the question's with %s; %s",
+		named(e.Graph, e.GraphDimension), named(e.Question, e.QuestionDimension), e.Hint())
+}
+
+// Hint says what to do about it.
+func (e *OtherModel) Hint() string {
+	if e.Foreign {
+		return "give queryd that model (embedder.model_dir, in a folder called as the graph calls it), or have the other program make its vectors with queryd's"
+	}
+	return "set embedder.model_dir and models.engine to the graph's, or run `ingestd finalize --reembed`"
+}
+
+func named(model string, dimension int) string {
+	if model == "" {
+		model = "a model that the graph does not name"
+	}
+	if dimension == 0 {
+		return model
+	}
+	return fmt.Sprintf("%s (%d dimensions)", model, dimension)
 }
 
 // usable reports what keeps the index of a property from being asked; incomplete
@@ -242,6 +270,10 @@ func (s *search) usable(label, property, kind string) (incomplete string, err er
 	for _, index := range s.indexes {
 		switch {
 		case index.Label != label || !index.Has(property, kind):
+		case kind == "VECTOR" && index.Dimension != 0 && index.Dimension != len(s.vector):
+			return "", &OtherModel{
+				Graph: s.meta.EmbeddingModel, GraphDimension: index.Dimension, Question: s.model, QuestionDimension: len(s.vector), Foreign: !s.meta.Exists,
+			}
 		case index.Operational:
 			return "", nil
 		default:

@@ -58,7 +58,9 @@ type Query func(ctx context.Context, graph string, statement cypher.Statement) (
 
 // Meta is what the graph says of itself.
 type Meta struct {
-	Exists  bool // the graph was written by this program; all else is zero otherwise
+	// Exists says that the graph was written by this program. Otherwise only
+	// EmbeddingModel and Dimension are set, where the graph tells them.
+	Exists  bool
 	Schema  int
 	Sources map[string]string // name of a files root ("" for the only one) → its absolute path
 	// EmbeddingModel and Dimension are what the vectors were made with; "" and 0
@@ -97,7 +99,8 @@ type Index struct {
 // Has reports whether a property has an index of a type.
 func (x Index) Has(property, kind string) bool { return slices.Contains(x.Types[property], kind) }
 
-// ReadMeta reads the meta node.
+// ReadMeta reads the meta node, or for want of one what graphrag-sdk says of its
+// vectors.
 func ReadMeta(ctx context.Context, query Query, graph string) (Meta, error) {
 	rows, err := query(ctx, graph, cypher.New(`MATCH (m:__Meta__ {id: 'default'})
 RETURN m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.embedding_dimension AS dimension,
@@ -105,8 +108,11 @@ RETURN m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.e
 	if conn.KindOf(err) == conn.NoGraph {
 		return Meta{}, nil
 	}
-	if err != nil || rows.Len() == 0 {
+	if err != nil {
 		return Meta{}, err
+	}
+	if rows.Len() == 0 {
+		return readConfig(ctx, query, graph)
 	}
 	meta := Meta{
 		Exists:          true,
@@ -130,6 +136,16 @@ RETURN m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.e
 		}
 	}
 	return meta, rows.Err()
+}
+
+// readConfig reads the node in which graphrag-sdk keeps its embedder's name.
+func readConfig(ctx context.Context, query Query, graph string) (Meta, error) {
+	rows, err := query(ctx, graph, cypher.New(`MATCH (c:__GraphRAGConfig__ {id: 'default'})
+RETURN c.embedding_model AS model, c.embedding_dimension AS dimension`, nil))
+	if err != nil || rows.Len() == 0 {
+		return Meta{}, err
+	}
+	return Meta{EmbeddingModel: rows.String(0, "model"), Dimension: rows.Int(0, "dimension")}, rows.Err()
 }
 
 // ReadIndexes lists the graph's indexes; none for a graph that is not there.
