@@ -110,6 +110,37 @@ func (p *Program) wantsJSON(args []string) bool {
 // Verb makes a command whose configuration is loaded before work runs. keys are
 // the settings it has flags for, besides the program's.
 func (p *Program) Verb(cmd *cobra.Command, keys []string, work func(ctx context.Context, args []string) error) *cobra.Command {
+	p.prepare(cmd, keys)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := configs.Load(configs.Source{Env: os.Environ(), Flags: cmd.Flags()})
+		if err != nil {
+			return err
+		}
+		p.configure(cfg)
+		return work(cmd.Context(), args)
+	}
+	return cmd
+}
+
+// Daemon is Verb for a program that others rely on: it runs also when the
+// configuration cannot be loaded. work is then told why, what is right of it is in
+// Config, and load reads it again.
+func (p *Program) Daemon(cmd *cobra.Command, keys []string, work func(ctx context.Context, broken error, load func() (*configs.Config, error)) error) *cobra.Command {
+	p.prepare(cmd, keys)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		source := configs.Source{Env: os.Environ(), Flags: cmd.Flags()}
+		cfg, err := configs.Salvage(source)
+		if cfg == nil {
+			return err
+		}
+		p.configure(cfg)
+		return work(cmd.Context(), err, func() (*configs.Config, error) { return configs.Load(source) })
+	}
+	return cmd
+}
+
+// prepare gives a command its flags, its help and the check of its arguments.
+func (p *Program) prepare(cmd *cobra.Command, keys []string) {
 	if err := configs.BindFlags(cmd.Flags(), append(append([]string{}, p.Keys...), keys...)...); err != nil {
 		panic(err) // a key that the table does not have: caught by any test
 	}
@@ -127,15 +158,6 @@ func (p *Program) Verb(cmd *cobra.Command, keys []string, work func(ctx context.
 		}
 		return nil
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := configs.Load(configs.Source{Env: os.Environ(), Flags: cmd.Flags()})
-		if err != nil {
-			return err
-		}
-		p.configure(cfg)
-		return work(cmd.Context(), args)
-	}
-	return cmd
 }
 
 func (p *Program) configure(cfg *configs.Config) {

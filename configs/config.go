@@ -206,13 +206,44 @@ type Queryd struct {
 	TopK          int           `key:"top_k"` // passages a retrieve returns unless it says otherwise
 	QueryTimeout  time.Duration `key:"query_timeout"`
 	MaxReplyChars int           `key:"max_reply_chars"`
+	// RequireReadOnlyLogin makes a login that could write an error.
+	RequireReadOnlyLogin bool `key:"require_read_only_login"`
 }
 
-// MCP is how tools are served.
+// MCP is how tools are served. The limits are those of toolserver.Limits.
 type MCP struct {
-	Transport string   `key:"transport"` // "stdio"
-	Include   []string `key:"include"`   // tool names; none = all
+	Transport    string   `key:"transport"` // TransportStdio or TransportHTTP
+	Include      []string `key:"include"`   // tool names; none = all
+	Listen       string   `key:"listen"`    // host:port
+	Token        Secret   `key:"token"`     // NAME:TOKEN or TOKEN, separated by commas
+	TokenFile    string   `key:"token_file"`
+	TLSCert      string   `key:"tls_cert"` // both or neither
+	TLSKey       string   `key:"tls_key"`
+	AllowedHosts []string `key:"allowed_hosts"`
+
+	MaxCalls             int           `key:"max_calls"` // 0 = two a core
+	MaxQueue             int           `key:"max_queue"`
+	QueueTimeout         time.Duration `key:"queue_timeout"`
+	CallTimeout          time.Duration `key:"call_timeout"`
+	MaxRequestsPerMinute int           `key:"max_requests_per_minute"`
+	MaxBodyBytes         int64         `key:"max_body_bytes"`
+	MaxSessions          int           `key:"max_sessions"`
+	SessionTimeout       time.Duration `key:"session_timeout"`
+	MaxConnections       int           `key:"max_connections"`
+	HeaderTimeout        time.Duration `key:"header_timeout"`
+	IdleTimeout          time.Duration `key:"idle_timeout"`
+	DrainTimeout         time.Duration `key:"drain_timeout"`
+
+	MetricsListen  string `key:"metrics_listen"` // "" for none
+	AuditFile      string `key:"audit_file"`     // "" = standard error over http, else none
+	AuditArguments bool   `key:"audit_arguments"`
 }
+
+// Values of MCP.Transport.
+const (
+	TransportStdio = "stdio"
+	TransportHTTP  = "http"
+)
 
 // GraphName is the graph to use: Graph, or `<graph>__<tenant>`.
 func (c *Config) GraphName() string {

@@ -15,7 +15,6 @@ const (
 	envEmbedDim       = "GRAPHRAG_EMBED_DIM"
 	envSendDimensions = "GRAPHRAG_EMBED_SEND_DIMENSIONS"
 	envReadOnly       = "GRAPHRAG_MCP_READ_ONLY"
-	envToken          = "GRAPHRAG_MCP_TOKEN"
 )
 
 func envMap(environ []string) map[string]string {
@@ -95,9 +94,6 @@ func (l *loader) peerSettings(cfg *Config) {
 		if readOnly, err := parseBool(text); err != nil || !readOnly {
 			l.warn("environment %s=%s: no effect, because queryd never writes", envReadOnly, text)
 		}
-	}
-	if l.env[envToken] != "" {
-		l.warn("environment %s: no effect, because tools are served over stdio only, to the process that starts queryd", envToken)
 	}
 }
 

@@ -22,6 +22,7 @@ func (l *loader) finish(cfg *Config) {
 	l.crossChecks(cfg)
 	l.idleFalkor(cfg)
 	l.peerSettings(cfg)
+	l.idleTokens(cfg)
 }
 
 // absolutePaths makes every path independent of the working directory, which a
@@ -223,6 +224,11 @@ func (l *loader) crossChecks(cfg *Config) {
 	if cfg.Falkor.Reader.Username == "" && cfg.Falkor.Reader.Password != "" {
 		l.problem(cfg.origins["falkor.reader.password"], "falkor.reader.password", "is given without falkor.reader.username")
 	}
+	for _, pair := range [][2]string{{"mcp.tls_cert", "mcp.tls_key"}, {"mcp.tls_key", "mcp.tls_cert"}} {
+		if field(cfg, pair[0]).String() != "" && field(cfg, pair[1]).String() == "" {
+			l.problem(cfg.origins[pair[0]], pair[0], "is given without %s", pair[1])
+		}
+	}
 }
 
 // idleFalkor warns of settings of an external server that is not there, or of
@@ -243,6 +249,15 @@ func (l *loader) idleFalkor(cfg *Config) {
 		aboutTLS := name == "falkor.ca_file" || name == "falkor.tls_insecure"
 		if aboutTLS || section != "" && strings.HasPrefix(name, section) {
 			l.warn("%s (%s) has no effect without %s", name, cfg.Origin(name), without)
+		}
+	}
+}
+
+// idleTokens warns of tokens that nobody is asked for.
+func (l *loader) idleTokens(cfg *Config) {
+	for _, name := range []string{"mcp.token", "mcp.token_file"} {
+		if cfg.MCP.Transport == TransportStdio && !field(cfg, name).IsZero() {
+			l.warn("%s (%s) has no effect with mcp.transport stdio: the tools are served to the process that starts the program", name, cfg.Origin(name))
 		}
 	}
 }

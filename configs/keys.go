@@ -182,21 +182,6 @@ func runKeys() []Key {
 	}
 }
 
-func servingKeys() []Key {
-	return []Key{
-		{Name: "queryd.top_k", Kind: KindInt, Default: 10, Min: 1, Max: 100,
-			Description: "Passages that retrieve returns when the call does not say."},
-		{Name: "queryd.query_timeout", Kind: KindDuration, Default: 10 * time.Second, Min: float64(100 * time.Millisecond), Max: float64(10 * time.Minute),
-			Description: "How long one query may take."},
-		{Name: "queryd.max_reply_chars", Kind: KindInt, Default: 40_000, Min: 1000, Max: 10_000_000,
-			Description: "Longest reply of a tool, in characters; a longer one is shortened and says so."},
-		{Name: "mcp.transport", Kind: KindText, Default: "stdio", Allowed: []string{"stdio"}, Flag: "transport",
-			Description: "How the tools are served."},
-		{Name: "mcp.include", Kind: KindList, Default: []string{}, Flag: "tools", check: checkToolName, rule: "tool names", DefaultNote: "every tool",
-			Description: "Only these tools are served."},
-	}
-}
-
 // The strategies by name. Package configs imports none of them, so that a
 // reader of the graph does not; a test compares.
 var (

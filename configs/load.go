@@ -37,11 +37,19 @@ type Source struct {
 // problem found, not only the first. Of files it reads the configuration file
 // and the password files, nothing else; it writes nothing.
 func Load(source Source) (*Config, error) {
+	cfg, err := Salvage(source)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// Salvage is Load for a program that goes on with what is right: beside an
+// *[Error] it returns a configuration in which what is wrong has its default.
+func Salvage(source Source) (*Config, error) {
 	l := &loader{table: newTable(), env: envMap(source.Env)}
 	l.readLayers(source)
-	if len(l.problems) > 0 {
-		return nil, &Error{Problems: l.problems}
-	}
+	unread := l.problems
 	cfg, err := l.merge()
 	if err != nil {
 		return nil, err
@@ -52,10 +60,13 @@ func Load(source Source) (*Config, error) {
 		}
 	}
 	l.finish(cfg)
-	if len(l.problems) > 0 {
-		return nil, &Error{Problems: l.problems}
-	}
 	cfg.Warnings = l.warnings
+	if len(unread) > 0 { // what finish found beside them may only follow from them
+		return cfg, &Error{Problems: unread}
+	}
+	if len(l.problems) > 0 {
+		return cfg, &Error{Problems: l.problems}
+	}
 	return cfg, nil
 }
 

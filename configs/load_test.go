@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -150,7 +151,13 @@ func TestEveryKeyCanBeSetByItsVariable(t *testing.T) {
 		case strings.HasSuffix(key.Name, "password_file"):
 			text = write(t, "secret\n")
 		}
+		if strings.HasSuffix(key.Name, "listen") {
+			text = "localhost:0"
+		}
 		env := home(key.EnvName() + "=" + text)
+		if pair, ok := map[string]string{"mcp.tls_cert": "GRAPHMILL_MCP_TLS_KEY", "mcp.tls_key": "GRAPHMILL_MCP_TLS_CERT"}[key.Name]; ok {
+			env = append(env, pair+"=/other")
+		}
 		if key.Name == "falkor.reader.password" || key.Name == "falkor.reader.password_file" {
 			env = append(env, "GRAPHMILL_READER_USERNAME=reader")
 		}
@@ -184,7 +191,7 @@ func TestMistakesAreNamedWithWhatIsAllowed(t *testing.T) {
 		{name: "size with unknown unit", file: "corpus: {max_file_bytes: 50M}\n", want: []string{`"50M" is no size`, "50MiB"}},
 		{name: "not a number", file: "extractors: {gliner: {threshold: .nan}}\n", want: []string{"out of range", "a number from 0 to 1"}},
 		{name: "not one of", file: "output: yaml\n", want: []string{`output: "yaml" is not known; allowed is one of text, json`}},
-		{name: "transport of another version", file: "mcp: {transport: http}\n", want: []string{"allowed is one of stdio"}},
+		{name: "transport of another version", file: "mcp: {transport: websocket}\n", want: []string{"allowed is one of stdio, http"}},
 		{name: "remote embedder", file: "embedder: {kind: openai}\n", want: []string{"allowed is one of onnx, hash"}},
 		{name: "duplicate key", file: "jobs: 1\ngraph: a\njobs: 2\n", want: []string{"graphmill.yaml:3: jobs: stands twice, first in line 1"}},
 		{name: "duplicate nested key", file: "extractors:\n  pattern: {a: 1, a: 2}\n", want: []string{"graphmill.yaml:2: extractors.pattern.a: stands twice"}},
@@ -342,4 +349,16 @@ func errorsOf(errs ...error) error {
 		}
 	}
 	return nil
+}
+
+func TestWhatIsRightIsSalvaged(t *testing.T) {
+	file := write(t, "graph: kept\njobs: many\nmcp: {listen: nowhere, max_calls: 3}\n")
+	cfg, err := Salvage(Source{File: file, Env: home()})
+	var wrong *Error
+	if !errors.As(err, &wrong) || len(wrong.Problems) != 2 || cfg == nil || cfg.Graph != "kept" || cfg.MCP.MaxCalls != 3 || cfg.MCP.Listen != "127.0.0.1:8765" {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+	if cfg, err := Salvage(Source{File: write(t, "a: [\n"), Env: home("GRAPHRAG_GRAPH=kept")}); err == nil || cfg == nil || cfg.Graph != "kept" {
+		t.Errorf("a file that is no YAML: %+v, %v", cfg, err)
+	}
 }

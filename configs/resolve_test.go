@@ -122,7 +122,8 @@ func TestWarnings(t *testing.T) {
 			want: []string{"GRAPHRAG_MODEL, GRAPHRAG_EMBED_MODEL, GRAPHRAG_EMBED_SEND_DIMENSIONS, GRAPHRAG_EMBED_DIM: no effect"}},
 		{name: "a local model by the peer's name", env: []string{"GRAPHRAG_EMBED_MODEL=" + model}},
 		{name: "a server that writes", env: []string{"GRAPHRAG_MCP_READ_ONLY=false"}, want: []string{"queryd never writes"}},
-		{name: "a token without a network", env: []string{"GRAPHRAG_MCP_TOKEN=t"}, want: []string{"GRAPHRAG_MCP_TOKEN: no effect"}},
+		{name: "a token without a network", env: []string{"GRAPHRAG_MCP_TOKEN=t"}, want: []string{"mcp.token (environment GRAPHRAG_MCP_TOKEN) has no effect with mcp.transport stdio"}},
+		{name: "a token with a network", env: []string{"GRAPHRAG_MCP_TOKEN=t", "GRAPHMILL_MCP_TRANSPORT=http"}},
 		{name: "a port without a host", env: []string{"FALKOR_PORT=1"}, want: []string{"falkor.port (environment FALKOR_PORT) has no effect without falkor.host"}},
 		{name: "insecure without TLS", env: []string{"FALKOR_HOST=h", "GRAPHMILL_FALKOR_TLS_INSECURE=true"}, want: []string{"has no effect without falkor.tls"}},
 	}

@@ -28,6 +28,8 @@ type backend struct {
 	// patience is how long a call waits for the store to be opened; 0 is without
 	// end. Loading a large graph takes minutes, for which an agent should not hang.
 	patience time.Duration
+	// waitOut makes statements count until the engine is done with them.
+	waitOut bool
 
 	mu       sync.Mutex
 	warnings []string
@@ -104,7 +106,7 @@ func (c *connection) close() error {
 // login on the external server.
 func (b *backend) connect(ctx context.Context) (*connection, error) {
 	c := &connection{}
-	options := conn.Options{DialTimeout: b.Config.Falkor.DialTimeout, ClientName: "queryd"}
+	options := conn.Options{DialTimeout: b.Config.Falkor.DialTimeout, ClientName: "queryd", PoolSize: poolSize}
 	if b.Config.Falkor.External() {
 		externalServer(&options, b.Config.Falkor)
 	} else {
@@ -123,12 +125,15 @@ func (b *backend) connect(ctx context.Context) (*connection, error) {
 		}
 		return nil, err
 	}
-	c.reader = reader.New(c.client, reader.Options{Timeout: b.Config.Queryd.QueryTimeout})
-	if b.Config.Falkor.External() {
-		b.warnOfRights(ctx, c.client)
+	c.reader = reader.New(c.client, reader.Options{Timeout: b.Config.Queryd.QueryTimeout, WaitOut: b.waitOut})
+	if err := b.checkRights(ctx, c.client); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
+
+// poolSize is connections to the store: a search sends several statements at once.
+const poolSize = 32
 
 // externalServer fills in the reader's login, or for want of one the writer's.
 func externalServer(options *conn.Options, falkor configs.Falkor) {
@@ -155,22 +160,39 @@ func (b *backend) engineOptions() engine.Options {
 	return options
 }
 
-// warnOfRights says, in the log and in status, when the login could write.
-func (b *backend) warnOfRights(ctx context.Context, client *conn.Client) {
+// checkRights says, in the log and in status, when the login could write, or
+// refuses it. The local engine's reader is one that cannot; it is only checked
+// when that is required.
+func (b *backend) checkRights(ctx context.Context, client *conn.Client) error {
+	required := b.Config.Queryd.RequireReadOnlyLogin
+	if !b.Config.Falkor.External() && !required {
+		return nil
+	}
 	commands, err := writingCommands(ctx, client, b.Graph())
-	if err != nil {
+	switch {
+	case err != nil && required:
+		return fmt.Errorf("check that the login can only read: %w", err)
+	case err != nil:
 		b.Log.Debug("could not check the login's rights", "error", err)
-		return
+		return nil
+	case len(commands) == 0:
+		b.setWarnings(nil)
+		return nil
 	}
-	if len(commands) == 0 {
-		return
+	could := fmt.Sprintf("queryd's login at %s may also write (%s)", client.Address(), strings.Join(commands, ", "))
+	remedy := fmt.Sprintf("name one that only reads in GRAPHMILL_READER_USERNAME and GRAPHMILL_READER_PASSWORD: %s", readerRule(b.Graph()))
+	if required {
+		return &toolserver.Error{Kind: toolserver.Config, Message: "Q" + could[1:] + ", which queryd.require_read_only_login forbids", Hint: "N" + remedy[1:]}
 	}
-	warning := fmt.Sprintf("queryd's login at %s may also write (%s); name one that only reads in GRAPHMILL_READER_USERNAME and GRAPHMILL_READER_PASSWORD: %s",
-		client.Address(), strings.Join(commands, ", "), readerRule(b.Graph()))
-	b.Log.Warn(warning)
+	b.Log.Warn(could + "; " + remedy)
+	b.setWarnings([]string{could + "; " + remedy})
+	return nil
+}
+
+func (b *backend) setWarnings(warnings []string) {
 	b.mu.Lock()
-	b.warnings = []string{warning}
-	b.mu.Unlock()
+	defer b.mu.Unlock()
+	b.warnings = warnings
 }
 
 // readerRule is the command that makes a login of that kind.
@@ -178,17 +200,26 @@ func readerRule(graph string) string {
 	return fmt.Sprintf("ACL SETUSER NAME on >PASSWORD resetkeys ~%s ~%s -@all +graph.ro_query +ping +hello +client|setinfo +client|setname", graph, shape.OntologyGraph(graph))
 }
 
-// writingCommands lists the writing commands of the graph module that the login
-// may send. Each is sent without its arguments, so that it does nothing: a login
-// without the right is refused for that, one with it for the arguments.
+// writingCommands lists the writing commands that the login may send, one of each
+// way to write. Each is sent so that it does nothing, without arguments or with
+// wrong ones: a login without the right is refused for that, one with it for the
+// arguments.
 func writingCommands(ctx context.Context, client *conn.Client, graph string) ([]string, error) {
 	var allowed []string
-	for _, command := range [][]any{{"GRAPH.QUERY", graph}, {"GRAPH.DELETE"}} {
-		err := client.Redis().Do(ctx, command...).Err()
+	for _, probe := range []struct {
+		command []any
+		wrong   string // how the server words the complaint of the arguments
+	}{
+		{[]any{"GRAPH.QUERY", graph}, "wrong number of arguments"},
+		{[]any{"GRAPH.DELETE"}, "wrong number of arguments"},
+		{[]any{"EXPIRE", graph, "never"}, "not an integer"},
+		{[]any{"FLUSHALL", "NOTHING"}, "syntax error"},
+	} {
+		err := client.Redis().Do(ctx, probe.command...).Err()
 		switch {
-		case err == nil || strings.Contains(err.Error(), "wrong number of arguments"):
-			allowed = append(allowed, command[0].(string))
-		case strings.HasPrefix(err.Error(), "NOPERM"):
+		case err == nil || strings.Contains(err.Error(), probe.wrong):
+			allowed = append(allowed, probe.command[0].(string))
+		case strings.HasPrefix(err.Error(), "NOPERM"), strings.HasPrefix(err.Error(), "ERR unknown command"):
 		default:
 			return nil, client.Wrap("check the login's rights", err)
 		}

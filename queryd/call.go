@@ -25,7 +25,7 @@ JSON holds the arguments, {} when left out; - reads them from standard input. It
 		Example: "  queryd call status\n  queryd call retrieve '{\"question\": \"Who founded Acme?\", \"top_k\": 5}'\n  queryd call retrieve - < arguments.json",
 		Args:    cobra.RangeArgs(1, 2),
 	}
-	return a.Verb(cmd, modelKeys, a.call)
+	return a.Verb(cmd, append([]string{readOnlyKey}, modelKeys...), a.call)
 }
 
 func (a *app) call(ctx context.Context, args []string) error {
@@ -34,7 +34,7 @@ func (a *app) call(ctx context.Context, args []string) error {
 		return err
 	}
 	b := a.newBackend(ctx)
-	set, err := a.newSet(b)
+	set, err := a.newSet(b, nil)
 	if err != nil {
 		return err
 	}

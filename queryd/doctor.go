@@ -23,7 +23,7 @@ graph store answers, that the login can only read, that the graph is there and f
 the graph's. It changes nothing and ends with 1 when something would keep a tool from working.`,
 		Args: cobra.NoArgs,
 	}
-	return a.Verb(cmd, modelKeys, func(ctx context.Context, _ []string) error {
+	return a.Verb(cmd, append(servingKeys, modelKeys...), func(ctx context.Context, _ []string) error {
 		d, err := a.examine(ctx)
 		if err != nil {
 			return err
@@ -35,8 +35,9 @@ the graph's. It changes nothing and ends with 1 when something would keep a tool
 func (a *app) examine(ctx context.Context) (*commandline.Diagnosis, error) {
 	d := a.Diagnose()
 	b := a.newBackend(ctx)
-	_, err := a.newSet(b)
+	_, err := a.newSet(b, nil)
 	d.Add("tools", "all that mcp.include names are there", err)
+	a.checkServing(d)
 	meta := a.checkStore(ctx, d, b)
 	a.checkModel(ctx, d, b, meta)
 	for i := range d.Checks {

@@ -18,6 +18,7 @@ type lazy[T any] struct {
 	have    bool
 	value   T
 	opening *opening[T]
+	failed  error // of the last opening
 	closed  bool
 }
 
@@ -62,9 +63,17 @@ func (l *lazy[T]) run(program context.Context, o *opening[T]) {
 	}
 	o.value, o.err = l.open(program)
 	l.mu.Lock()
-	l.value, l.have, l.opening = o.value, o.err == nil, nil
+	l.value, l.have, l.opening, l.failed = o.value, o.err == nil, nil, o.err
 	l.mu.Unlock()
 	close(o.done)
+}
+
+// trouble is why the thing is not open, as far as that is known; nil when nothing
+// went wrong.
+func (l *lazy[T]) trouble() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
 }
 
 // close waits for an opening under way, whose context has ended, and shuts what

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"graphmill/commandline"
+	"graphmill/configs"
 	"graphmill/pipeline/engine"
 	"graphmill/queryd/tools"
 	"graphmill/toolserver"
@@ -19,45 +22,79 @@ import (
 // keepAliveVerb is the hidden verb that keeps an engine up for engine.linger.
 const keepAliveVerb = "keep-alive"
 
+// servingKeys are the settings that serve has flags for.
+var servingKeys = []string{"mcp.transport", "mcp.listen", "mcp.metrics_listen", readOnlyKey}
+
+const readOnlyKey = "queryd.require_read_only_login"
+
 func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "serve the tools over MCP on standard input and output",
-		Long: `serve speaks the Model Context Protocol on standard input and output, for the client that starts it, and ends when the
-client closes its input. Standard output is the protocol's alone; everything else goes to standard error. It starts also
-when the graph store cannot be reached: each call then says why, and works once it can be.`,
+		Short: "serve the tools over MCP",
+		Long: `serve speaks the Model Context Protocol: on standard input and output for the client that starts it, until that closes its
+input, or with --transport http over the network, at /mcp, and at /sse for clients that need it. Standard output is the
+protocol's alone; everything else goes to standard error. It starts also when the configuration cannot be loaded, the graph
+store cannot be reached or the model is missing: each call then says why, and works once that is put right. On SIGTERM it
+lets calls end first.`,
 		Example: `  queryd serve --graph my_graph
-  {"mcpServers": {"graphmill": {"command": "queryd", "args": ["serve"]}}}`,
+  {"mcpServers": {"graphmill": {"command": "queryd", "args": ["serve"]}}}
+  GRAPHMILL_MCP_TOKEN=alice:$(openssl rand -hex 24) queryd serve --transport http --listen 0.0.0.0:8765`,
 		Args: cobra.NoArgs,
 	}
-	return a.Verb(cmd, append([]string{"mcp.transport"}, modelKeys...), a.serve)
+	return a.Daemon(cmd, append(servingKeys, modelKeys...), a.serve)
 }
 
-func (a *app) serve(ctx context.Context, _ []string) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+func (a *app) serve(ctx context.Context, broken error, load func() (*configs.Config, error)) (err error) {
+	overHTTP := a.Config.MCP.Transport == configs.TransportHTTP
+	if overHTTP && concernsServing(broken) {
+		return broken // where to listen, and to whom, is not known: that must not be guessed
+	}
+	// Calls under way end after the signal, so what they use outlives it.
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	tokens, err := a.tokens(overHTTP)
+	if err != nil {
+		cancel()
+		return err
+	}
+	h := a.newHost(serving, load, tokens.Secrets)
+	defer func() {
+		cancel()
+		err = errors.Join(err, h.close())
+	}()
+	a.Log = slog.New(toolserver.MaskLog(a.Log.Handler(), h.secrets))
+	service, closeAudit, err := a.newService(h)
+	if err != nil {
+		return err
+	}
+	defer closeAudit()
+	h.begin(broken)
+	if overHTTP {
+		return a.serveNetwork(ctx, service, h, tokens)
+	}
+	return a.serveStdio(ctx, service)
+}
+
+// concernsServing reports whether a broken configuration leaves unknown what a
+// network server must know.
+func concernsServing(broken error) bool {
+	var problems *configs.Error
+	if !errors.As(broken, &problems) {
+		return broken != nil
+	}
+	for _, p := range problems.Problems {
+		if p.Key == "" || strings.HasPrefix(p.Key, "mcp.") {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *app) serveStdio(ctx context.Context, service *toolserver.Service) error {
 	in, out, err := a.protocolStreams()
 	if err != nil {
 		return err
 	}
-	b := a.newBackend(ctx)
-	b.patience = a.Config.Queryd.QueryTimeout
-	set, err := a.newSet(b)
-	if err != nil {
-		return err
-	}
-	// The first call need not wait for the engine to start. Its error is told by
-	// the call that meets it.
-	go func() {
-		if _, err := b.store.get(ctx, ctx); err != nil && ctx.Err() == nil {
-			a.Log.Warn("the graph store is not there yet", "error", toolserver.Mask(err.Error(), a.secrets()))
-		}
-	}()
-	err = toolserver.ServeStdio(ctx, set, toolserver.Server{
-		Name: "graphmill", Title: "graphmill knowledge graph", Version: commandline.Version(), Instructions: tools.Guide(set), Log: a.Log,
-	}, in, out)
-	cancel()
-	return errors.Join(err, b.close())
+	return service.ServeStdio(ctx, in, out)
 }
 
 // protocolStreams takes standard output away from everything but the protocol:
@@ -81,6 +118,39 @@ func (a *app) protocolStreams() (io.ReadCloser, io.WriteCloser, error) {
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
+
+// newService joins the host to what is advertised, the limits and the audit.
+func (a *app) newService(h *host) (*toolserver.Service, func(), error) {
+	template, err := a.template()
+	if err != nil {
+		return nil, nil, err
+	}
+	audit, closeAudit, err := a.openAudit()
+	if err != nil {
+		return nil, nil, err
+	}
+	return toolserver.NewService(toolserver.About{
+		Name: "graphmill", Title: "graphmill knowledge graph", Version: commandline.Version(), Instructions: tools.Guide(template),
+	}, template, h.open, toolserver.ServiceOptions{
+		Limits: a.limits(), Trouble: h.trouble, Graph: h.graph,
+		Audit: audit, AuditText: a.Config.MCP.AuditArguments, Secrets: h.secrets, Log: a.Log,
+	}), closeAudit, nil
+}
+
+// template is the tools as they are advertised: those that the configuration
+// names, or all when it names one that there is not.
+func (a *app) template() (*toolserver.Set, error) {
+	b := a.newBackend(context.Background())
+	set, err := a.newSet(b, nil)
+	if err == nil {
+		return set, nil
+	}
+	all := *a.Config
+	all.MCP.Include = nil
+	program := *a.Program
+	program.Config = &all
+	return (&app{&program}).newSet(b, nil)
+}
 
 func (a *app) keepAliveCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: keepAliveVerb, Short: "keep the engine up for engine.linger", Args: cobra.NoArgs, Hidden: true}

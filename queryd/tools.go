@@ -29,7 +29,7 @@ func (a *app) toolsCommand() *cobra.Command {
 }
 
 func (a *app) listTools(ctx context.Context, _ []string) error {
-	set, err := a.newSet(a.newBackend(ctx))
+	set, err := a.newSet(a.newBackend(ctx), nil)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 )
 
 // Kind classes what went wrong for the caller.
@@ -19,6 +20,7 @@ const (
 	Database    Kind = "database"      // the graph store refused or answered nonsense
 	Config      Kind = "configuration" // a setting is wrong
 	Cancelled   Kind = "cancelled"     // the caller went away
+	Busy        Kind = "busy"          // too much is asked at once; later it works
 	Internal    Kind = "internal"      // everything else; the log has the details
 )
 
@@ -28,6 +30,8 @@ type Error struct {
 	Message string // a sentence without its full stop
 	Hint    string // a sentence without its full stop
 	Err     error  // the cause, for the log alone
+	// RetryAfter is when the same call may succeed; 0 when that is not known.
+	RetryAfter time.Duration
 }
 
 func (e *Error) Error() string {

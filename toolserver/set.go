@@ -1,10 +1,13 @@
 package toolserver
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -17,8 +20,9 @@ type Options struct {
 	MaxReplyChars int
 	// Include names the tools that are served; none means all.
 	Include []string
-	// Secrets are masked wherever an error is shown.
-	Secrets []string
+	// Secrets are masked wherever an error is shown; nil means none. It is asked
+	// each time, because secrets change.
+	Secrets func() []string
 	// Drop is told the evidence numbers that a shortened reply lost.
 	Drop func(numbers []int)
 	// Log gets what callers are not told. nil means none.
@@ -42,6 +46,9 @@ type Set struct {
 func NewSet(tools []*Tool, options Options) (*Set, error) {
 	if options.MaxReplyChars <= 0 {
 		options.MaxReplyChars = defaultReplyChars
+	}
+	if options.Secrets == nil {
+		options.Secrets = func() []string { return nil }
 	}
 	if options.Log == nil {
 		options.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -93,9 +100,9 @@ func (s *Set) Call(ctx context.Context, name string, arguments []byte) (*Reply, 
 	if told.Kind == Internal {
 		level = slog.LevelError
 	}
-	s.options.Log.Log(ctx, level, "tool failed", "tool", name, took, "kind", told.Kind, "error", Mask(err.Error(), s.options.Secrets), "cause", s.cause(told.Err))
-	told.Message = brief(Mask(told.Message, s.options.Secrets))
-	told.Hint = Mask(told.Hint, s.options.Secrets)
+	s.options.Log.Log(ctx, level, "tool failed", "tool", name, took, "kind", told.Kind, "error", Mask(err.Error(), s.options.Secrets()), "cause", s.cause(told.Err))
+	told.Message = brief(Mask(told.Message, s.options.Secrets()))
+	told.Hint = Mask(told.Hint, s.options.Secrets())
 	return nil, &told
 }
 
@@ -114,7 +121,7 @@ func (s *Set) cause(err error) string {
 	if err == nil {
 		return ""
 	}
-	return Mask(err.Error(), s.options.Secrets)
+	return Mask(err.Error(), s.options.Secrets())
 }
 
 func (s *Set) call(ctx context.Context, name string, arguments []byte) (*Reply, error) {
@@ -148,11 +155,24 @@ func (s *Set) find(name string) (*Tool, error) {
 func (s *Set) guarded(ctx context.Context, t *Tool, arguments []byte) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.options.Log.Error("tool panicked", "tool", t.Name, "panic", Mask(fmt.Sprint(p), s.options.Secrets), "stack", string(debug.Stack()))
+			s.options.Log.Error("tool panicked", "tool", t.Name, "panic", Mask(fmt.Sprint(p), s.options.Secrets()), "stack", string(debug.Stack()))
 			result, err = nil, fmt.Errorf("run tool %s: it panicked", t.Name)
 		}
 	}()
 	return t.run(ctx, arguments)
+}
+
+// discard takes the evidence of a reply that nobody was sent out of the session.
+func (s *Set) discard(reply *Reply) {
+	if reply == nil || s.options.Drop == nil {
+		return
+	}
+	decoder := json.NewDecoder(bytes.NewReader(reply.JSON))
+	decoder.UseNumber()
+	var root map[string]any
+	if decoder.Decode(&root) == nil {
+		s.options.Drop(slices.Sorted(maps.Keys(numbers(root))))
+	}
 }
 
 // reply bounds the result. The text is made of what the JSON holds in the end, so

@@ -116,7 +116,7 @@ func TestFailuresAreToldByKindAndMasked(t *testing.T) {
 		{"a time-out", func(context.Context, order) (*book, error) { return nil, fmt.Errorf("x: %w", context.DeadlineExceeded) },
 			"The call took too long. Hint: Ask for less, or raise queryd.query_timeout.", Timeout},
 	} {
-		set := newSet(t, Options{Secrets: []string{secret, ""}}, c.handler)
+		set := newSet(t, Options{Secrets: func() []string { return []string{secret, ""} }}, c.handler)
 		_, err := set.Call(t.Context(), "open_book", []byte(`{"title": "a"}`))
 		var told *Error
 		if !errors.As(err, &told) || err.Error() != c.want || told.Kind != c.kind {

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"graphmill/configs"
+	"graphmill/toolserver"
+)
+
+// host holds what a server needs between calls. When the configuration cannot be
+// used it says why in every call, reads it again, and goes on once it is right.
+type host struct {
+	*app
+	ctx    context.Context // of the server, after its last call
+	load   func() (*configs.Config, error)
+	secret func() []string // beyond the configuration's
+
+	mu      sync.Mutex
+	broken  error
+	looked  time.Time
+	backend *backend // nil while broken
+}
+
+func (a *app) newHost(ctx context.Context, load func() (*configs.Config, error), secret func() []string) *host {
+	return &host{app: a, ctx: ctx, load: load, secret: secret}
+}
+
+// begin uses the program's configuration, or remembers why it cannot.
+func (h *host) begin(broken error) {
+	h.mu.Lock()
+	h.looked, h.broken = time.Now(), broken
+	if broken == nil {
+		h.start(h.Config)
+	}
+	broken = h.broken
+	h.mu.Unlock() // the log asks for secrets, which are guarded too
+	if broken != nil {
+		h.Log.Error("the configuration cannot be used; every call says so until it is put right", "error", broken)
+	}
+}
+
+// start uses a configuration, unless the tools it names are not there.
+func (h *host) start(cfg *configs.Config) {
+	program := *h.Program
+	program.Config = cfg
+	b := (&app{&program}).newBackend(h.ctx)
+	b.patience = cfg.Queryd.QueryTimeout
+	b.waitOut = true
+	if _, err := b.newSet(b, nil); err != nil {
+		h.broken = err
+		return
+	}
+	h.broken, h.backend = nil, b
+	// The first call need not wait for the engine to start or the model to load;
+	// what goes wrong is told by the call that meets it.
+	go func() {
+		if _, err := b.store.get(h.ctx, h.ctx); err != nil && h.ctx.Err() == nil {
+			h.Log.Warn("the graph store is not there yet", "error", err)
+		}
+	}()
+	go func() {
+		if _, err := b.embedder.get(h.ctx, h.ctx); err != nil && h.ctx.Err() == nil {
+			h.Log.Warn("the embedding model is not there yet", "error", err)
+		}
+	}()
+}
+
+// often is how soon a configuration that was wrong is read again.
+const often = time.Second
+
+// current is the backend, or why there is none.
+func (h *host) current() (*backend, error) {
+	h.mu.Lock()
+	healed := false
+	if h.backend == nil && time.Since(h.looked) >= often {
+		h.looked = time.Now()
+		cfg, err := h.load()
+		h.broken = err
+		if err == nil {
+			h.start(cfg)
+		}
+		healed = h.broken == nil
+	}
+	b, broken := h.backend, h.broken
+	h.mu.Unlock()
+	if healed {
+		h.Log.Info("the configuration was read again and is right now")
+	}
+	if b == nil {
+		return nil, configTrouble(broken)
+	}
+	return b, nil
+}
+
+// configTrouble is what a caller is told of a configuration that cannot be used.
+func configTrouble(err error) error {
+	var told *toolserver.Error
+	if errors.As(err, &told) {
+		return told
+	}
+	text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "read configuration: ")), " ")
+	return &toolserver.Error{
+		Kind: toolserver.Config, Message: "The server's configuration cannot be used: " + text,
+		Hint: "Put it right; it is read again with the next call. `queryd doctor` checks it", Err: err,
+	}
+}
+
+// open makes the tools of one session.
+func (h *host) open() (*toolserver.Set, error) {
+	b, err := h.current()
+	if err != nil {
+		return nil, err
+	}
+	return b.newSet(b, h.secrets)
+}
+
+// secrets are what no client and no log may see.
+func (h *host) secrets() []string {
+	secrets := append(h.app.secrets(), h.secret()...)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.backend != nil {
+		secrets = append(secrets, h.backend.secrets()...)
+	}
+	return secrets
+}
+
+// trouble says what keeps calls from working, waiting a moment for what is just
+// being opened.
+func (h *host) trouble(ctx context.Context) string {
+	const moment = 150 * time.Millisecond
+	b, err := h.current()
+	if err != nil {
+		return toolserver.Mask(err.Error(), h.secrets())
+	}
+	waiting, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	if _, err := b.store.get(waiting, h.ctx); err != nil && waiting.Err() == nil {
+		return h.tell(b.explain(err))
+	}
+	if _, err := b.embedder.get(waiting, h.ctx); err != nil && waiting.Err() == nil {
+		return h.tell(err)
+	}
+	return ""
+}
+
+func (h *host) tell(err error) string {
+	text := strings.TrimRight(toolserver.Mask(err.Error(), h.secrets()), ".")
+	return fmt.Sprintf("%s.", text)
+}
+
+// degraded is trouble as it is known, without looking.
+func (h *host) degraded() string {
+	h.mu.Lock()
+	b, broken := h.backend, h.broken
+	h.mu.Unlock()
+	switch {
+	case b == nil:
+		return h.tell(configTrouble(broken))
+	case b.store.trouble() != nil:
+		return h.tell(b.explain(b.store.trouble()))
+	case b.embedder.trouble() != nil:
+		return h.tell(b.embedder.trouble())
+	}
+	return ""
+}
+
+func (h *host) graph() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.backend == nil {
+		return h.Config.GraphName()
+	}
+	return h.backend.Graph()
+}
+
+func (h *host) close() error {
+	h.mu.Lock()
+	b := h.backend
+	h.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	return b.close()
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+
+	"graphmill/commandline"
+	"graphmill/configs"
+	"graphmill/toolserver"
+)
+
+// limits are the configuration's, by the names that toolserver has for them.
+func (a *app) limits() toolserver.Limits {
+	m := a.Config.MCP
+	return toolserver.Limits{
+		CallsAtOnce: m.MaxCalls, Queue: m.MaxQueue, QueueWait: m.QueueTimeout, CallTime: m.CallTimeout,
+		PerMinute: m.MaxRequestsPerMinute, BodyBytes: m.MaxBodyBytes, Sessions: m.MaxSessions, SessionIdle: m.SessionTimeout,
+		Connections: m.MaxConnections, HeaderTime: m.HeaderTimeout, IdleTime: m.IdleTimeout, DrainTime: m.DrainTimeout,
+	}
+}
+
+// tokens are those of the network server; none over stdio.
+func (a *app) tokens(overHTTP bool) (*toolserver.Tokens, error) {
+	text, path := a.Config.MCP.Token.Reveal(), a.Config.MCP.TokenFile
+	if !overHTTP {
+		text, path = "", ""
+	}
+	tokens, err := toolserver.NewTokens(text, path, a.Log)
+	if err != nil {
+		return nil, commandline.Usage("mcp.token, mcp.token_file: %v", err)
+	}
+	return tokens, nil
+}
+
+// openAudit opens where calls are recorded: a file, standard error of a network
+// server, or nowhere.
+func (a *app) openAudit() (slog.Handler, func(), error) {
+	switch {
+	case a.Config.MCP.AuditFile != "":
+		file, err := os.OpenFile(a.Config.MCP.AuditFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, nil, commandline.Usage("mcp.audit_file: %v", err)
+		}
+		return slog.NewJSONHandler(file, nil), func() { file.Close() }, nil
+	case a.Config.MCP.Transport == configs.TransportHTTP:
+		return slog.NewJSONHandler(a.Stderr, nil), func() {}, nil
+	}
+	return nil, func() {}, nil
+}
+
+func (a *app) serveNetwork(ctx context.Context, service *toolserver.Service, h *host, tokens *toolserver.Tokens) error {
+	m := a.Config.MCP
+	scheme := "http"
+	if m.TLSCert != "" {
+		scheme = "https"
+	}
+	err := service.ListenAndServe(ctx, toolserver.Network{
+		Listen: m.Listen, MetricsListen: m.MetricsListen, CertFile: m.TLSCert, KeyFile: m.TLSKey,
+		Tokens: tokens, Hosts: m.AllowedHosts, Degraded: h.degraded,
+		Ready: func(address, metrics string) {
+			a.Say(fmt.Sprintf("serving MCP at %s://%s/mcp", scheme, address))
+			if metrics != "" {
+				a.Say(fmt.Sprintf("metrics at %s://%s/metrics", scheme, metrics))
+			}
+		},
+	})
+	if errors.Is(err, toolserver.ErrNoToken) {
+		return commandline.Usage("%v; give one in GRAPHMILL_MCP_TOKEN or mcp.token_file, or listen on 127.0.0.1", err)
+	}
+	return err
+}
+
+// checkServing is doctor's look at what a network server would need.
+func (a *app) checkServing(d *commandline.Diagnosis) {
+	m := a.Config.MCP
+	if m.Transport != configs.TransportHTTP {
+		return
+	}
+	tokens, err := a.tokens(true)
+	if err != nil {
+		d.Add("tokens", "", err)
+		return
+	}
+	host, _, _ := net.SplitHostPort(m.Listen)
+	ip := net.ParseIP(host)
+	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	switch {
+	case !tokens.Any() && !loopback:
+		d.Add("tokens", "", fmt.Errorf("%w: give one in GRAPHMILL_MCP_TOKEN or mcp.token_file, or listen on 127.0.0.1", toolserver.ErrNoToken))
+	case !tokens.Any():
+		d.Warn("tokens", "none: every program on this machine may call the tools")
+	case !loopback && m.TLSCert == "":
+		d.Warn("tokens", "they pass unencrypted to %s: give mcp.tls_cert and mcp.tls_key, or put a proxy with TLS in front", m.Listen)
+	default:
+		d.Add("tokens", "asked of every client", nil)
+	}
+	if m.TLSCert != "" {
+		d.Add("certificate", m.TLSCert, toolserver.CheckCertificate(m.TLSCert, m.TLSKey))
+	}
+}
