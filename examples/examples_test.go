@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"graphmill/pipeline/corpus/pdf"
 	"graphmill/pipeline/corpus/plaintext"
 	"graphmill/pipeline/corpus/rst"
+	"graphmill/quality"
 )
 
 func TestEveryFileHasALicenceAndAModestSize(t *testing.T) {
@@ -51,13 +51,39 @@ func TestEveryFileHasALicenceAndAModestSize(t *testing.T) {
 	}
 }
 
-var answer = regexp.MustCompile(`(?m)^ +- (\S+): "(.*)"$`)
-
 func TestAnswersStandInTheFiles(t *testing.T) {
-	questions, err := os.ReadFile("questions.md")
+	questions, err := quality.LoadQuestions("questions.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	texts := documents(t)
+	asked := map[string]bool{}
+	for _, q := range questions {
+		for _, a := range q.Answers {
+			asked[a.Document] = true
+			if n := strings.Count(texts[a.Document], a.Text); n != 1 {
+				t.Errorf("question %d: %s holds %q %d times", q.Number, a.Document, a.Text, n)
+			}
+			for path, text := range texts {
+				if path != a.Document && strings.Contains(text, a.Text) {
+					t.Errorf("question %d: %s holds %q too", q.Number, path, a.Text)
+				}
+			}
+		}
+	}
+	if len(questions) != 40 {
+		t.Errorf("questions.md asks %d questions", len(questions))
+	}
+	for path := range texts {
+		if !asked[path] {
+			t.Errorf("no question asks for %s", path)
+		}
+	}
+}
+
+// documents are the corpus' texts by path, with single spaces.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
 	root, err := corpus.Open("corpus", corpus.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -81,13 +107,5 @@ func TestAnswersStandInTheFiles(t *testing.T) {
 		}
 		texts[entry.File.Path] = strings.Join(strings.Fields(document.Text), " ")
 	}
-	answers := answer.FindAllStringSubmatch(string(questions), -1)
-	if len(answers) < 12 {
-		t.Errorf("questions.md quotes %d passages", len(answers))
-	}
-	for _, a := range answers {
-		if !strings.Contains(texts[a[1]], a[2]) {
-			t.Errorf("%s does not hold %q", a[1], a[2])
-		}
-	}
+	return texts
 }
