@@ -64,7 +64,7 @@ func testConversation(t *testing.T, f *enginetest.Fixture) {
 	}
 	listed, err := session.ListTools(t.Context(), nil)
 	must(t, err)
-	if len(listed.Tools) != 3 {
+	if len(listed.Tools) != 5 {
 		t.Errorf("%d tools are listed", len(listed.Tools))
 	}
 	for _, tool := range listed.Tools {

@@ -42,6 +42,16 @@ var notes = []note{
 	}, entities: [][2]string{{"hovercrafts", "Product"}}},
 }
 
+// edited is a later version of the first note: its second passage has moved, its
+// third is gone.
+func edited() note {
+	n := notes[0]
+	n.passages = []string{n.passages[0], "A paragraph that was not there before, and that is a good deal longer than the rest of the page was.", n.passages[1]}
+	n.entities = n.entities[:2]
+	n.relations = nil
+	return n
+}
+
 // change builds the rows of a note.
 func (n note) change() store.Change {
 	id := graph.FileDocumentID(n.path)
@@ -133,6 +143,10 @@ func seeded(t testing.TB) *enginetest.Fixture {
 	write(t, client, "other_model", func(s *store.Store) {
 		commit(t, s, notes[0])
 		finalize(t, s, embedder, "another-model@1")
+	})
+	write(t, client, "edited", func(s *store.Store) {
+		commit(t, s, edited())
+		finalize(t, s, embedder, embedder.Model())
 	})
 	write(t, client, "pending", func(s *store.Store) { commit(t, s, notes[:2]...) })
 	write(t, client, "emptied", func(s *store.Store) {

@@ -3,10 +3,9 @@
 package evidence
 
 import (
+	"maps"
 	"strings"
 	"sync"
-
-	"graphmill/pipeline/graph"
 )
 
 // DefaultCapacity is how many items a session keeps: some 50 calls' worth. The
@@ -31,10 +30,8 @@ type Item struct {
 	Tool    string
 	Kind    Kind
 	Content string // the whole text that supports a claim
-	// Document and Span say where Content stands; "" and nil when it is no text
-	// of one document.
-	Document string
-	Span     *graph.Span
+	// Place says where Content stands; zero when it is no text of one document.
+	Place Place
 }
 
 // Ledger holds the items of one session under numbers that only grow. It is safe
@@ -92,4 +89,11 @@ func (l *Ledger) Item(n int) (Item, bool) {
 	defer l.mu.Unlock()
 	item, ok := l.items[n]
 	return item, ok
+}
+
+// snapshot is the ledger as it is now.
+func (l *Ledger) snapshot() map[int]Item {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.items)
 }

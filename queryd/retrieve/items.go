@@ -7,6 +7,7 @@ import (
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/graph"
+	"graphmill/queryd/evidence"
 )
 
 // Entity is a thing that the graph knows.
@@ -45,7 +46,14 @@ type Place struct {
 	FirstPage   int        // 0 for formats without pages
 	LastPage    int
 	Headings    string // "Title › Heading › Subheading"
+
+	id   graph.DocumentID
+	hash string // of the document's content
 }
+
+// Handle names text, which stands at the place, for good; "" in a graph that does
+// not say enough of its places.
+func (p Place) Handle(text string) string { return evidence.NewHandle(p.id, p.hash, p.Span, text) }
 
 // Quote is a sentence that states a relation.
 type Quote struct {
@@ -66,6 +74,22 @@ type quoteAt struct {
 	chunk, text string
 	span        graph.Span
 	score       float64
+}
+
+// placeColumns are what [readPassage] reads of a document d and a chunk c, besides
+// its id and text.
+const placeColumns = `coalesce(d.path, d.id) AS path, d.title AS title, d.id AS document, d.content_hash AS hash,
+       c.start_char AS start, c.end_char AS end, c.first_line AS first_line, c.last_line AS last_line,
+       c.first_page AS first_page, c.last_page AS last_page, c.context_header AS headings`
+
+func readPassage(rows *conn.Rows, i int) Passage {
+	p := Passage{ID: rows.String(i, "id"), Text: rows.String(i, "text"), Place: Place{
+		Document: rows.String(i, "path"), Title: rows.String(i, "title"), id: graph.DocumentID(rows.String(i, "document")), hash: rows.String(i, "hash"),
+		First: rows.Int(i, "first_line"), Last: rows.Int(i, "last_line"),
+		FirstPage: rows.Int(i, "first_page"), LastPage: rows.Int(i, "last_page"), Headings: rows.String(i, "headings"),
+	}}
+	p.Span.Start, p.Span.End = rows.Int(i, "start"), rows.Int(i, "end")
+	return p
 }
 
 func readEntity(rows *conn.Rows, i int) Entity {

@@ -24,7 +24,7 @@ func (f *Found) Text(limit int) string {
 	}
 	passages := section{title: "Passages", weight: 2}
 	for _, p := range f.Passages {
-		passages.items = append(passages.items, number(p.N)+p.Place.label()+"\n"+quoteBlock(p.Text, passageChars))
+		passages.items = append(passages.items, number(p.N)+label(p.Place)+"\n"+quoteBlock(p.Text, passageChars))
 	}
 	text := compose(head, []section{entities, relationLines("Relations", f.Relations), relationLines("Facts", f.Facts), passages, hint(f.Notice)}, limit)
 	return strings.TrimLeft(text, "\n")
@@ -48,7 +48,7 @@ func relationLines(title string, relations []Relation) section {
 		line := fmt.Sprintf("%s%s —%s→ %s", number(r.N), escapeLine(r.Source), escapeLine(r.Type), escapeLine(r.Target))
 		switch {
 		case len(r.Evidence) > 0 && r.Evidence[0].Text != "":
-			line += " (" + r.Evidence[0].Place.label() + ")\n" + quoteBlock(escapeLine(r.Evidence[0].Text), sentenceChars)
+			line += " (" + label(r.Evidence[0].Place) + ")\n" + quoteBlock(escapeLine(r.Evidence[0].Text), sentenceChars)
 		case r.Statement != "":
 			line += "\n" + quoteBlock(escapeLine(r.Statement), sentenceChars)
 		}
@@ -58,13 +58,13 @@ func relationLines(title string, relations []Relation) section {
 }
 
 // label names a file and the place in it: "reports/q1.pdf, pages 3–4, Results".
-func (p Place) label() string {
+func label(p Place) string {
 	parts := []string{escapeLine(p.Document)}
 	switch {
 	case p.Pages != nil:
-		parts = append(parts, p.Pages.label("page"))
+		parts = append(parts, extentLabel(p.Pages, "page"))
 	case p.Lines != nil:
-		parts = append(parts, p.Lines.label("line"))
+		parts = append(parts, extentLabel(p.Lines, "line"))
 	}
 	if p.Headings != "" {
 		parts = append(parts, escapeLine(p.Headings))
@@ -72,7 +72,7 @@ func (p Place) label() string {
 	return strings.Join(parts, ", ")
 }
 
-func (e *Extent) label(unit string) string {
+func extentLabel(e *Extent, unit string) string {
 	if e.First == e.Last {
 		return fmt.Sprintf("%s %d", unit, e.First)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"graphmill/pipeline/graph"
 	"graphmill/queryd/evidence"
 	"graphmill/queryd/retrieve"
 	"graphmill/toolserver"
@@ -63,21 +62,11 @@ type Relation struct {
 	FoundBy    []string `json:"found_by"`
 }
 
-// Place says where a text stands. Span counts code points of the document's text.
-type Place struct {
-	Document string      `json:"document"`
-	Title    string      `json:"title,omitempty"`
-	Span     *graph.Span `json:"span,omitempty"`
-	Pages    *Extent     `json:"pages,omitempty"`
-	Lines    *Extent     `json:"lines,omitempty"`
-	Headings string      `json:"headings,omitempty"`
-}
-
-// Extent is a range that includes both ends.
-type Extent struct {
-	First int `json:"first"`
-	Last  int `json:"last"`
-}
+// Place and Extent say where a text stands.
+type (
+	Place  = evidence.Place
+	Extent = evidence.Extent
+)
 
 // Quote is a sentence of a document. Its pages and lines are those of the passage
 // that it stands in.
@@ -159,7 +148,7 @@ func newFound(question string, result *retrieve.Result) *Found {
 		})
 	}
 	for _, p := range result.Passages {
-		found.Passages = append(found.Passages, Passage{Place: place(p.Place), Text: p.Text, Score: p.Score, FoundBy: p.FoundBy})
+		found.Passages = append(found.Passages, Passage{Place: place(p.Place, p.Text), Text: p.Text, Score: p.Score, FoundBy: p.FoundBy})
 	}
 	hints := troubles(found.Paths)
 	switch {
@@ -209,15 +198,16 @@ func relations(from []retrieve.Relation) []Relation {
 			Statement: r.Statement, Support: r.Support, Evidence: []Quote{}, Score: r.Score, FoundBy: r.FoundBy,
 		}
 		for _, q := range r.Evidence {
-			relation.Evidence = append(relation.Evidence, Quote{Place: place(q.Place), Text: q.Text})
+			relation.Evidence = append(relation.Evidence, Quote{Place: place(q.Place, q.Text), Text: q.Text})
 		}
 		out = append(out, relation)
 	}
 	return out
 }
 
-func place(p retrieve.Place) Place {
-	out := Place{Document: p.Document, Title: p.Title, Headings: p.Headings, Pages: extent(p.FirstPage, p.LastPage), Lines: extent(p.First, p.Last)}
+// place is where text stands.
+func place(p retrieve.Place, text string) Place {
+	out := Place{Handle: p.Handle(text), Document: p.Document, Title: p.Title, Headings: p.Headings, Pages: extent(p.FirstPage, p.LastPage), Lines: extent(p.First, p.Last)}
 	if p.Span.End > p.Span.Start {
 		out.Span = &p.Span
 	}
@@ -228,7 +218,7 @@ func extent(first, last int) *Extent {
 	if first == 0 {
 		return nil
 	}
-	return &Extent{first, max(first, last)}
+	return &Extent{First: first, Last: max(first, last)}
 }
 
 // number gives everything that was found its evidence number.
@@ -253,7 +243,7 @@ func (k *kit) number(found *Found) {
 	}
 	for i := range found.Passages {
 		p := &found.Passages[i]
-		add(&p.N, evidence.Item{Kind: evidence.Passage, Content: p.Text, Document: p.Document, Span: p.Span})
+		add(&p.N, evidence.Item{Kind: evidence.Passage, Content: p.Text, Place: p.Place})
 	}
 	for i, n := range k.Ledger.Add(items...) {
 		*places[i] = n
@@ -270,7 +260,7 @@ func (r *Relation) item(kind evidence.Kind) evidence.Item {
 		item.Content += "\n" + q.Text
 	}
 	if len(r.Evidence) > 0 {
-		item.Document, item.Span = r.Evidence[0].Document, r.Evidence[0].Span
+		item.Place = r.Evidence[0].Place
 	}
 	return item
 }

@@ -1,0 +1,92 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"graphmill/queryd/evidence"
+	"graphmill/queryd/retrieve"
+	"graphmill/toolserver"
+)
+
+const evidenceName = "evidence"
+
+type evidenceInput struct {
+	Handle string `json:"handle"`
+}
+
+// Resolved is the reply of evidence.
+type Resolved struct {
+	N     int            `json:"n,omitempty"`
+	Asked string         `json:"asked"` // the handle that was given
+	State retrieve.State `json:"state"`
+	Place
+	Content string `json:"text,omitempty"` // what stands there now
+	toolserver.Notice
+}
+
+func (k *kit) evidenceTool() (*toolserver.Tool, error) {
+	return toolserver.NewTool(toolserver.Spec{
+		Name:  evidenceName,
+		Title: "Look a piece of evidence up again",
+		Description: "Finds the text that a handle names, from this conversation or an earlier one, and says whether its document has changed since. " +
+			"Handles stand beside the passages and quotes that retrieve returns. The result carries an evidence number.",
+		Input: object([]string{"handle"}, map[string]*jsonschema.Schema{
+			"handle": {
+				Type: "string", Description: "The handle, as retrieve gave it.",
+				MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(1000),
+			},
+		}),
+	}, k.resolve)
+}
+
+func (k *kit) resolve(ctx context.Context, in evidenceInput) (*Resolved, error) {
+	handle, err := evidence.ParseHandle(in.Handle)
+	if err != nil {
+		return nil, &toolserver.Error{
+			Kind: toolserver.Usage, Message: fmt.Sprintf("%.80q is no handle: %v", in.Handle, err),
+			Hint: "Give a `handle` as it stands beside a passage or quote of retrieve; evidence numbers hold within their session alone",
+		}
+	}
+	store, _, err := k.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := (&retrieve.Searcher{Store: store, Graph: k.Graph()}).Resolve(ctx, handle)
+	if err != nil {
+		return nil, k.explain(err)
+	}
+	out := newResolved(handle, found)
+	out.N = k.Ledger.Add(evidence.Item{Tool: evidenceName, Kind: evidence.Passage, Content: out.Content, Place: out.Place})[0]
+	return out, nil
+}
+
+func newResolved(handle evidence.Handle, found *retrieve.Resolved) *Resolved {
+	out := &Resolved{Asked: handle.String(), State: found.State, Place: place(found.Place, found.Text), Content: found.Text}
+	switch found.State {
+	case retrieve.DocumentChanged:
+		out.Hint = "The document has changed since, but this text stands where it stood; `handle` names it in the document as it is now."
+	case retrieve.Moved:
+		out.Hint = "The document has changed since, and this text stands elsewhere in it now; `handle` names the new place."
+	case retrieve.TextChanged:
+		out.Hint = "The document has changed since, and the text that was named is not in it any more; what is shown stands in its place."
+		if out.Content == "" {
+			out.Hint = "The document has changed since, and nothing stands in that place any more."
+		}
+	case retrieve.Gone:
+		out.Hint = "The document is not in the graph any more: it was forgotten, or its file has another name now. Search for its words with retrieve."
+	}
+	return out
+}
+
+// Text tells the state, the place and the text.
+func (r *Resolved) Text(limit int) string {
+	head := fmt.Sprintf("%s%s: %s\n", number(r.N), r.State, label(r.Place))
+	text := section{weight: 1}
+	if r.Content != "" {
+		text.items = []string{quoteBlock(r.Content, limit/2)}
+	}
+	return compose(head, []section{text, hint(r.Notice)}, limit)
+}
