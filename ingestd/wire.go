@@ -50,7 +50,7 @@ func newWired(cfg *configs.Config) (*wired, error) {
 	w := &wired{
 		cfg:       cfg,
 		local:     localModels(cfg),
-		pdf:       pdf.New(pdf.Options{CacheDir: filepath.Join(cfg.DataDir, "cache", "pdf"), Instances: cfg.Workers()}),
+		pdf:       pdf.New(pdf.Options{CacheDir: filepath.Join(cfg.DataDir, "cache", "pdf"), Compile: compileElsewhere, Instances: cfg.Workers()}),
 		extractor: map[string]extractors.Extractor{},
 	}
 	config, err := extractors.ParsePatternConfig(cfg.Extractors.PatternYAML)

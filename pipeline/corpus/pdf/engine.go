@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sync"
 
 	"github.com/klippa-app/go-pdfium"
@@ -52,7 +53,7 @@ func (e *engine) lend(ctx context.Context, use func(pdfium.Pdfium) error) error 
 		return ctx.Err()
 	}
 	defer func() { <-e.slots }()
-	pool, err := e.start()
+	pool, err := e.start(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,9 +98,23 @@ func callSafely(instance pdfium.Pdfium, use func(pdfium.Pdfium) error) (err erro
 	return use(instance)
 }
 
+// Compile fills a cache directory with the compiled engine.
+func Compile(ctx context.Context, cacheDir string) error {
+	e := newEngine(Options{CacheDir: cacheDir}.withDefaults())
+	_, err := e.start(ctx)
+	return errors.Join(err, e.close())
+}
+
+// isCompiled reports whether a cache directory holds a compiled engine, by the
+// place where the library keeps it. A wrong answer costs memory, nothing else.
+func isCompiled(cacheDir string) bool {
+	found, err := filepath.Glob(filepath.Join(cacheDir, "wazero-*", "*"))
+	return err == nil && len(found) > 0
+}
+
 // start compiles the engine once; a failed start is tried again by the next
 // file, since its cause (a full disk) may have gone.
-func (e *engine) start() (pdfium.Pool, error) {
+func (e *engine) start(ctx context.Context) (pdfium.Pool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -115,6 +130,12 @@ func (e *engine) start() (pdfium.Pool, error) {
 		// three times the engine's time a page, which extraction still dwarfs.
 		WithCloseOnContextDone(true)
 	if e.options.CacheDir != "" {
+		if e.options.Compile != nil && !isCompiled(e.options.CacheDir) {
+			// What it did not do is done below.
+			if err := e.options.Compile(ctx, e.options.CacheDir); err != nil && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+		}
 		cache, err := wazero.NewCompilationCacheWithDir(e.options.CacheDir)
 		if err != nil {
 			return nil, fmt.Errorf("%w: open its cache %s: %w; make the directory writable or name another one", errStart, e.options.CacheDir, err)

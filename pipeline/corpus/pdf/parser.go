@@ -23,6 +23,10 @@ type Options struct {
 	// each time. The directory is made when it is missing; anything in it may be
 	// deleted at any time.
 	CacheDir string
+	// Compile, when not nil, is called before the engine is compiled into an empty
+	// CacheDir, to do that in another process with [Compile]: it takes 400 MB for
+	// some seconds. Without it, or when it fails, this process compiles.
+	Compile func(ctx context.Context, cacheDir string) error
 	// Instances is how many files are read at once; 0 is 2.
 	Instances int
 	// MemoryBytes bounds the memory of one file's instance; 0 is 512 MiB, ten
