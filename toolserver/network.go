@@ -42,6 +42,7 @@ type network struct {
 	Network
 	serveMCP http.Handler
 	sse      *mcp.Server
+	answers  answers // that are due on streams, and POSTs under way
 
 	mu       sync.Mutex
 	streams  map[string]*stream       // of SSE, by their id
@@ -184,9 +185,9 @@ func (n *network) sweep(ctx context.Context) {
 // shut lets calls end, then ends sessions and connections.
 func (n *network) shut(servers []*http.Server) {
 	n.stop()
+	n.answers.wait(sendTime, nil)
 	n.sessions.sweep(0, func(*session) bool { return true })
-	const rest = 3 * time.Second // for answers that are being sent
-	ctx, cancel := context.WithTimeout(context.Background(), rest)
+	ctx, cancel := context.WithTimeout(context.Background(), sendTime)
 	defer cancel()
 	for _, server := range servers {
 		if err := server.Shutdown(ctx); err != nil {

@@ -33,6 +33,10 @@ func (n *network) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if r.Method == http.MethodPost {
+		n.answers.due.Add(1)
+		defer n.answers.due.Add(-1)
+	}
 	switch r.URL.Path {
 	case "/mcp", "/mcp/":
 		n.serveMCP.ServeHTTP(out, r)

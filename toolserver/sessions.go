@@ -46,6 +46,9 @@ func (s *session) tools(open func() (*Set, error)) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.over == overStateless {
+			set = set.withSession()
+		}
 		s.set = set
 	}
 	return s.set, nil

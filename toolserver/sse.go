@@ -52,12 +52,6 @@ func (n *network) openStream(w http.ResponseWriter, r *http.Request) {
 	transport := &mcp.SSEServerTransport{Endpoint: r.URL.Path + "?sessionid=" + id, Response: w, MaxRequestBodyBytes: -1}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
-	connection, err := n.sse.Connect(context.WithValue(r.Context(), sessionKey{}, from), transport, nil)
-	if err != nil {
-		done()
-		return // the client went away
-	}
-	done() // from here on it counts as quiet
 	n.mu.Lock()
 	n.streams[id] = &stream{owner, transport}
 	n.mu.Unlock()
@@ -66,6 +60,11 @@ func (n *network) openStream(w http.ResponseWriter, r *http.Request) {
 		delete(n.streams, id)
 		n.mu.Unlock()
 	}()
+	connection, err := n.sse.Connect(context.WithValue(r.Context(), sessionKey{}, from), counting{transport, &n.answers}, nil)
+	done() // from here on it counts as quiet
+	if err != nil {
+		return // the client went away
+	}
 	ended := make(chan struct{})
 	go func() { _ = connection.Wait(); close(ended) }()
 	select {

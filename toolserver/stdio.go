@@ -19,8 +19,8 @@ import (
 // both are normal ends, and calls under way are answered first. Nothing else may
 // write to out.
 func (s *Service) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	patience := s.limits.CallTime + s.limits.QueueWait
-	session, err := s.newServer(overStdio).Connect(context.WithoutCancel(ctx), &lines{in: in, out: out, limit: int(s.limits.BodyBytes), patience: patience}, nil)
+	transport := &lines{in: in, out: out, limit: int(s.limits.BodyBytes), patience: s.limits.CallTime + s.limits.QueueWait}
+	session, err := s.newServer(overStdio).Connect(context.WithoutCancel(ctx), transport, nil)
 	if err != nil {
 		return err
 	}
@@ -32,8 +32,13 @@ func (s *Service) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Write
 	case <-ctx.Done():
 	}
 	s.stop()
+	transport.answers.wait(sendTime, nil)
 	return session.Close()
 }
+
+// sendTime is how long answers that are ready may take to be sent when the
+// program stops.
+const sendTime = 3 * time.Second
 
 // lines is one JSON-RPC message a line over two streams. A line that is no
 // message, or is too long, is answered with an error and does not end the
@@ -43,11 +48,12 @@ type lines struct {
 	out      io.WriteCloser
 	limit    int           // bytes of one line
 	patience time.Duration // for answers after the client has closed its end
+	answers  answers
 }
 
 // Connect implements mcp.Transport.
 func (l *lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lineConn{lines: l, incoming: make(chan jsonrpc.Message), closed: make(chan struct{}), answered: make(chan struct{}, 1)}
+	c := &lineConn{lines: l, incoming: make(chan jsonrpc.Message), closed: make(chan struct{})}
 	go c.read()
 	return c, nil
 }
@@ -58,9 +64,7 @@ type lineConn struct {
 	closed   chan struct{}
 	once     sync.Once
 
-	mu       sync.Mutex // guards out and what follows
-	pending  int        // calls that are not answered yet
-	answered chan struct{}
+	mu sync.Mutex // guards out
 }
 
 // SessionID implements mcp.Connection: the connection is the session.
@@ -87,21 +91,14 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
-	_, isAnswer := message.(*jsonrpc.Response)
-	return c.write(data, isAnswer)
+	defer c.answers.given(message)
+	return c.write(data)
 }
 
-func (c *lineConn) write(data []byte, isAnswer bool) error {
+func (c *lineConn) write(data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err := c.out.Write(append(data, '\n'))
-	if isAnswer {
-		c.pending--
-		select {
-		case c.answered <- struct{}{}:
-		default:
-		}
-	}
 	return err
 }
 
@@ -129,7 +126,9 @@ func (c *lineConn) read() {
 			}
 		}
 		if err != nil {
-			c.awaitAnswers()
+			// The SDK would cancel what it is still working on: a client may well send
+			// its calls and close its end.
+			c.answers.wait(c.patience, c.closed)
 			return
 		}
 	}
@@ -166,6 +165,9 @@ func (c *lineConn) take(line []byte) bool {
 	}
 	for _, part := range parts {
 		message, err := jsonrpc.DecodeMessage(part)
+		if answer, ok := message.(*jsonrpc.Response); ok && err == nil && answer.Result == nil && answer.Error == nil {
+			err = errors.New("it has neither a method nor a result nor an error")
+		}
 		if err != nil {
 			c.complain(idOf(part), jsonrpc.CodeInvalidRequest, "This is no JSON-RPC 2.0 message: "+brief(err.Error()))
 			continue
@@ -178,38 +180,12 @@ func (c *lineConn) take(line []byte) bool {
 }
 
 func (c *lineConn) hand(message jsonrpc.Message) bool {
-	// A subscription is answered when it ends, which is never waited for.
-	if call, ok := message.(*jsonrpc.Request); ok && call.IsCall() && call.Method != "subscriptions/listen" {
-		c.mu.Lock()
-		c.pending++
-		c.mu.Unlock()
-	}
+	c.answers.asked(message)
 	select {
 	case c.incoming <- message:
 		return true
 	case <-c.closed:
 		return false
-	}
-}
-
-// awaitAnswers keeps the end of input from the SDK, which would cancel what it is
-// still working on: a client may well send its calls and close its end.
-func (c *lineConn) awaitAnswers() {
-	enough := time.After(c.patience)
-	for {
-		c.mu.Lock()
-		pending := c.pending
-		c.mu.Unlock()
-		if pending <= 0 {
-			return
-		}
-		select {
-		case <-c.answered:
-		case <-c.closed:
-			return
-		case <-enough:
-			return
-		}
 	}
 }
 
@@ -228,7 +204,7 @@ func idOf(message []byte) json.RawMessage {
 // complain answers what is no message. When it cannot be written, the next answer
 // cannot either, and ends the connection.
 func (c *lineConn) complain(id json.RawMessage, code int64, text string) {
-	_ = c.write(rpcError(id, code, text), false)
+	_ = c.write(rpcError(id, code, text))
 }
 
 // rpcError is a JSON-RPC error response; a nil id is written as null.
