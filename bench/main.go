@@ -1,11 +1,11 @@
-// Command bench measures ingestion and prints one table: each figure beside its
+// Command bench measures ingestion and retrieval and prints one table: each figure beside its
 // limit, the same work done by the barest client there can be, or beside what
 // graphrag-sdk 1.4.0 took for the same files. Ours and the limit are measured in
 // turns, in one run, because a machine's pace changes from minute to minute.
 //
-//	go run ./bench [-corpus DIR] [-only REGEXP] [-files 10000] [-rounds 3]
+//	go run ./bench [-corpus DIR] [-only REGEXP] [-files 10000] [-size 100000] [-rounds 3]
 //
-// It builds ingestd, starts an engine of its own in a temporary folder and stops
+// It builds both programs, starts an engine of its own in a temporary folder and stops
 // it at the end. docs/performance.md says what the rows mean.
 package main
 
@@ -24,6 +24,7 @@ type options struct {
 	corpus string
 	only   *regexp.Regexp
 	files  int
+	size   int
 	rounds int
 	python string
 }
@@ -41,6 +42,7 @@ var sections = []section{
 	{"corpus", benchCorpus},
 	{"unchanged", benchUnchanged},
 	{"models", benchModels},
+	{"retrieval", benchRetrieval},
 }
 
 func main() {
@@ -48,6 +50,7 @@ func main() {
 	flag.StringVar(&o.corpus, "corpus", cmp.Or(os.Getenv("BENCH_CORPUS"), "examples/corpus"), "folder to ingest ($BENCH_CORPUS)")
 	only := flag.String("only", cmp.Or(os.Getenv("BENCH"), "."), "sections to run, a regular expression ($BENCH)")
 	flag.IntVar(&o.files, "files", 10_000, "generated files of the largest folder")
+	flag.IntVar(&o.size, "size", 100_000, "chunks, and as many entities, of the generated graph that is searched")
 	flag.IntVar(&o.rounds, "rounds", 3, "times that ours and the limit take turns; the least counts")
 	flag.StringVar(&o.python, "python", cmp.Or(os.Getenv("BENCH_PYTHON"), "python3"), "Python with onnxruntime, tokenizers and numpy ($BENCH_PYTHON); without them they are fetched into a temporary folder")
 	flag.Parse()

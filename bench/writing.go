@@ -51,30 +51,19 @@ func benchWriting(ctx context.Context, w *world, t *table) error {
 func (w *world) commitAll(ctx context.Context, changes []store.Change) error {
 	const name = "written"
 	w.drop(ctx, name)
-	s, err := store.Open(ctx, w.client, store.Options{Graph: name})
-	if err != nil {
-		return err
-	}
-	owner, err := store.LocalOwner("bench")
-	if err != nil {
-		return err
-	}
-	lock, err := s.Acquire(ctx, owner, 0, 0)
-	if err != nil {
-		return err
-	}
-	defer lock.Release(ctx)
-	var batch []store.Change
-	rows := 0
-	for i, c := range changes {
-		batch, rows = append(batch, c), rows+c.Rows()
-		last := i+1 == len(changes)
-		if last || rows+changes[i+1].Rows() > pipeline.FirstRows || len(batch) == pipeline.FirstDocuments {
-			if err := s.Commit(ctx, batch); err != nil {
-				return err
+	return w.locked(ctx, name, func(s *store.Store) error {
+		var batch []store.Change
+		rows := 0
+		for i, c := range changes {
+			batch, rows = append(batch, c), rows+c.Rows()
+			last := i+1 == len(changes)
+			if last || rows+changes[i+1].Rows() > pipeline.FirstRows || len(batch) == pipeline.FirstDocuments {
+				if err := s.Commit(ctx, batch); err != nil {
+					return err
+				}
+				batch, rows = nil, 0
 			}
-			batch, rows = nil, 0
 		}
-	}
-	return nil
+		return nil
+	})
 }
