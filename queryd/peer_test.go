@@ -155,7 +155,7 @@ func testPeerPaths(t *testing.T, f *enginetest.Fixture) {
 	s, _ := peerSearcher(t, f, "peer", 64)
 	result := search(t, s, "Who worked with Charles Babbage?")
 	want := map[string]int{"facts vector": 5, "exact_names names": 1, "fuzzy_names full text": 1, "fuzzy_names vector": 5,
-		"links neighbours": 3, "passages vector": 5, "passages full text": 2, "passages mentions": 2}
+		"links neighbours": 3, "passages vector": 5, "passages full text": 2, "passages mentions": 2, "ranking nearness": 10}
 	for _, report := range result.Trace {
 		key := string(report.Path) + " " + report.Search
 		if report.Error != "" || report.Hits < want[key] || want[key] == 0 {

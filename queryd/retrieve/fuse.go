@@ -10,6 +10,7 @@ import (
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
+	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/graph"
 )
 
@@ -27,9 +28,10 @@ type fused[T any] struct {
 	foundBy []string
 }
 
-// fuse ranks things over several lists by reciprocal rank. The order depends on
-// the lists alone.
-func fuse[T any](tasks []*task, list func(*task) []T, key func(T) string) []fused[T] {
+// fuse ranks things over several lists by reciprocal rank; their order by distance
+// from the question, where that is known, counts as one list more. The order
+// depends on the lists alone.
+func fuse[T any](tasks []*task, list func(*task) []T, key func(T) string, distance func(key string) (float64, bool)) []fused[T] {
 	byKey := map[string]*fused[T]{}
 	for _, t := range tasks {
 		for rank, item := range list(t) {
@@ -41,10 +43,13 @@ func fuse[T any](tasks []*task, list func(*task) []T, key func(T) string) []fuse
 			}
 			if !slices.Contains(f.foundBy, t.foundBy()) {
 				f.foundBy = append(f.foundBy, t.foundBy())
-				f.score += 1 / float64(rankConstant+rank+1)
+				f.score += reciprocal(rank)
 			}
 			f.best = min(f.best, rank)
 		}
+	}
+	for rank, k := range byDistance(slices.Sorted(maps.Keys(byKey)), distance) {
+		byKey[k].score += reciprocal(rank)
 	}
 	out := make([]fused[T], 0, len(byKey))
 	for _, f := range byKey {
@@ -57,8 +62,26 @@ func fuse[T any](tasks []*task, list func(*task) []T, key func(T) string) []fuse
 	return out
 }
 
+func reciprocal(rank int) float64 { return 1 / float64(rankConstant+rank+1) }
+
+// byDistance lists the keys whose distance is known, the nearest first.
+func byDistance(keys []string, distance func(key string) (float64, bool)) []string {
+	near := map[string]float64{}
+	for _, k := range keys {
+		if d, ok := distance(k); ok {
+			near[k] = d
+		}
+	}
+	known := slices.Sorted(maps.Keys(near))
+	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(near[a], near[b]) })
+	return known
+}
+
+func unknown(string) (float64, bool) { return 0, false }
+
 func (s *search) fuseEntities() []Entity {
-	ranked := fuse(s.tasks, func(t *task) []Entity { return t.entities }, func(e Entity) string { return e.ID })
+	ranked := fuse(s.tasks, func(t *task) []Entity { return t.entities }, func(e Entity) string { return e.ID },
+		func(id string) (float64, bool) { return s.distance("entity", id) })
 	entities := make([]Entity, 0, s.TopK)
 	for _, f := range ranked[:min(len(ranked), s.TopK)] {
 		e := f.item
@@ -74,7 +97,7 @@ func (s *search) fuseRelations(path Path, most int, without map[string]bool) []R
 			return nil
 		}
 		return t.relations
-	}, Relation.key)
+	}, Relation.key, unknown)
 	relations := make([]Relation, 0, most)
 	for _, f := range ranked {
 		if len(relations) == most || without[f.key] {
@@ -89,7 +112,7 @@ func (s *search) fuseRelations(path Path, most int, without map[string]bool) []R
 
 // result fuses what was found and reads the passages.
 func (s *search) result(ctx context.Context) (*Result, error) {
-	result := &Result{Entities: s.entities, Trace: s.reports(), Pending: s.meta.FinalizePending}
+	result := &Result{Entities: s.fuseEntities(), Trace: s.reports(), Pending: s.meta.FinalizePending}
 	result.Facts = s.fuseRelations(Facts, s.TopK, nil)
 	among := map[string]bool{}
 	for _, f := range result.Facts {
@@ -97,16 +120,27 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	}
 	result.Relations = s.fuseRelations(Links, s.maxRelations(), among)
 
-	chunks := fuse(s.tasks, func(t *task) []string { return t.chunks }, func(id string) string { return id })
+	chunks := fuse(s.tasks, func(t *task) []string { return t.chunks }, func(id string) string { return id },
+		func(id string) (float64, bool) { return s.distance("chunk", id) })
 	chunks = chunks[:min(len(chunks), s.TopK)]
 	err := s.read(ctx, result, chunks)
 	if err != nil {
 		return nil, err
 	}
 	if len(result.Passages) == 0 && len(result.Entities) == 0 && len(result.Facts) == 0 {
-		result.Empty, err = s.empty(ctx)
+		if result.Empty, err = s.empty(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return result, err
+	if s.commits == unread {
+		meta, err := shape.ReadMeta(ctx, s.send, s.Graph)
+		if err != nil {
+			return nil, err
+		}
+		s.commits = meta.Commits
+	}
+	result.Changing = s.commits != s.meta.Commits
+	return result, nil
 }
 
 // read fetches the passages' texts and where the relations' evidence stands, in
@@ -168,10 +202,12 @@ func (s *search) readChunks(ctx context.Context, wanted map[string]bool) (map[st
 	found := make(map[string]Passage, len(wanted))
 	// Without the WITH the planner would start from all documents. IN, not UNWIND:
 	// where there is no index, it takes one scan for all ids.
-	err := s.query(ctx, cypher.New(`MATCH (c:Chunk) WHERE c.id IN $ids WITH c MATCH (d:Document)-[:PART_OF]->(c)
+	err := s.query(ctx, cypher.New(`OPTIONAL MATCH (m:__Meta__ {id: 'default'}) WITH coalesce(m.commits, 0) AS commits
+MATCH (c:Chunk) WHERE c.id IN $ids WITH c, commits MATCH (d:Document)-[:PART_OF]->(c)
 WHERE d.status IS NULL OR d.status <> 'writing'
-RETURN c.id AS id, CASE WHEN c.id IN $texts THEN c.text ELSE '' END AS text, `+placeColumns, cypher.Params{"ids": slices.Sorted(maps.Keys(wanted)), "texts": texts}),
+RETURN commits, c.id AS id, CASE WHEN c.id IN $texts THEN c.text ELSE '' END AS text, `+placeColumns, cypher.Params{"ids": slices.Sorted(maps.Keys(wanted)), "texts": texts}),
 		func(rows *conn.Rows, i int) {
+			s.commits = rows.Int(i, "commits")
 			p := readPassage(rows, i)
 			if other, ok := found[p.ID]; !ok || p.Document < other.Document {
 				found[p.ID] = p
@@ -217,7 +253,7 @@ func quotes(evidence []quoteAt, found map[string]Passage) []Quote {
 
 // empty reports whether the graph holds no passages at all.
 func (s *search) empty(ctx context.Context) (bool, error) {
-	rows, err := s.Store.Query(ctx, s.Graph, cypher.New(`MATCH (c:Chunk) RETURN c.id AS id LIMIT 1`, nil))
+	rows, err := s.send(ctx, s.Graph, cypher.New(`MATCH (c:Chunk) RETURN c.id AS id LIMIT 1`, nil))
 	if err != nil {
 		return false, err
 	}

@@ -29,6 +29,7 @@ type Relation struct {
 	Statement              string // the best sentence
 	Support                int    // sentences that state it, in all documents
 	Evidence               []Quote
+	Hop                    int // of links: how many relations away from an entity found; 0 for facts
 	FoundBy                []string
 	Score                  float64
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,11 +21,17 @@ type task struct {
 	entities  []Entity
 	relations []Relation
 	chunks    []string
-	note      string // why hits may be missing
+	near      map[string]float64 // distances from the question, by kind and id
+	note      string             // why hits may be missing
 	err       error
 }
 
-func (t *task) hits() int { return len(t.entities) + len(t.relations) + len(t.chunks) }
+func (t *task) hits() int {
+	if t.path == Ranking {
+		return len(t.near)
+	}
+	return len(t.entities) + len(t.relations) + len(t.chunks)
+}
 
 func (t *task) foundBy() string { return string(t.path) + ": " + t.search }
 
@@ -59,10 +64,13 @@ func (s *search) first(ctx context.Context) error {
 // second runs the searches that start from the entities found.
 func (s *search) second(ctx context.Context) error {
 	s.entities = s.fuseEntities()
-	if len(s.entities) == 0 {
-		return nil
-	}
 	var tasks []*task
+	if t := s.nearness(); t != nil {
+		tasks = append(tasks, t)
+	}
+	if len(s.entities) == 0 {
+		return s.runAll(ctx, tasks)
+	}
 	if s.uses(Links) {
 		tasks = append(tasks, &task{path: Links, search: "neighbours", run: s.links})
 	}
@@ -91,7 +99,7 @@ func (s *search) runAll(ctx context.Context, tasks []*task) error {
 
 func (s *search) reports() []Report {
 	reports := make([]Report, 0, len(s.tasks))
-	for _, path := range AllPaths() {
+	for _, path := range append(AllPaths(), Ranking) {
 		for _, t := range s.tasks {
 			if t.path != path {
 				continue
@@ -108,7 +116,7 @@ func (s *search) reports() []Report {
 
 // query runs a statement and hands each row to take.
 func (s *search) query(ctx context.Context, statement cypher.Statement, take func(rows *conn.Rows, i int)) error {
-	rows, err := s.Store.Query(ctx, s.Graph, statement)
+	rows, err := s.send(ctx, s.Graph, statement)
 	if err != nil {
 		return err
 	}
@@ -249,64 +257,6 @@ func near(rows *conn.Rows, i int) bool { return !math.IsNaN(rows.Float(i, "score
 // startEntities bounds from how many entities the second round starts.
 const startEntities = 10
 
-// maxRelations is 4 for each item asked for, 40 at most.
-func (r Request) maxRelations() int { return min(4*r.TopK, 40) }
-
-// links reads relations around the best entities: those between two of them
-// first, then the best of each in turn, so that a hub does not crowd the others
-// out.
-func (s *search) links(ctx context.Context, t *task) error {
-	ids := make([]string, 0, startEntities)
-	for _, e := range s.entities[:min(len(s.entities), startEntities)] {
-		ids = append(ids, e.ID)
-	}
-	around := map[string][]Relation{}
-	// IN, not UNWIND: where there is no index, it takes one scan for all ids.
-	err := s.query(ctx, cypher.New(`MATCH (e:__Entity__) WHERE e.id IN $ids WITH e MATCH (e)-[r:RELATES]-(:__Entity__)
-WITH e.id AS id, r, startNode(r) AS s, endNode(r) AS t ORDER BY size(r.source_chunk_ids) DESC, r.score DESC, s.id, r.rel_type, t.id
-WITH id, collect({r: r, s: s, t: t})[0..$each] AS edges UNWIND edges AS edge
-WITH id, edge.r AS r, edge.s AS s, edge.t AS t
-RETURN id AS start, s.id AS source_id, s.name AS source, s.type AS source_type, t.id AS target_id, t.name AS target, t.type AS target_type,
-       r.rel_type AS rel_type, r.description AS statement, r.fact AS fact, r.source_chunk_ids AS chunks, r.evidence AS quotes,
-       r.evidence_scores AS scores, r.spans AS spans`, cypher.Params{"ids": ids, "each": s.maxRelations()}), func(rows *conn.Rows, i int) {
-		start := rows.String(i, "start")
-		around[start] = append(around[start], readRelation(rows, i))
-	})
-	t.relations = inTurn(ids, around, s.maxRelations())
-	return err
-}
-
-// inTurn orders relations: between two of the entities first, then one of each
-// entity after the other.
-func inTurn(ids []string, around map[string][]Relation, most int) []Relation {
-	var between, rest []Relation
-	seen := map[string]bool{}
-	for rank := 0; ; rank++ {
-		left := false
-		for _, id := range ids {
-			if rank >= len(around[id]) {
-				continue
-			}
-			left = true
-			r := around[id][rank]
-			if seen[r.key()] {
-				continue
-			}
-			seen[r.key()] = true
-			if slices.Contains(ids, r.SourceID) && slices.Contains(ids, r.TargetID) {
-				between = append(between, r)
-			} else {
-				rest = append(rest, r)
-			}
-		}
-		if !left {
-			break
-		}
-	}
-	all := append(between, rest...)
-	return all[:min(len(all), most)]
-}
-
 // tooCommon is how often an entity may be mentioned and still say something about
 // a passage; beyond it walking its mentions costs more than it tells.
 const tooCommon = 2000
@@ -328,9 +278,23 @@ func (s *search) passagesByMention(ctx context.Context, t *task) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.query(ctx, cypher.New(`MATCH (e:__Entity__) WHERE e.id IN $ids WITH e MATCH (e)-[m:MENTIONED_IN]->(c:Chunk)
-WITH c.id AS id, count(e) AS entities, sum(coalesce(m.count, 1)) AS mentions
-RETURN id ORDER BY entities DESC, mentions DESC, id LIMIT $k`, cypher.Params{"ids": ids, "k": s.depth()}), func(rows *conn.Rows, i int) {
+	params := cypher.Params{"ids": ids, "k": s.depth()}
+	statement := cypher.New(mentioning+`RETURN c.id AS id`+mostMentioning, params)
+	if s.comparable("Chunk") {
+		params["vector"] = s.vector
+		statement = cypher.New(mentioning+`RETURN c.id AS id, vec.cosineDistance(c.embedding, vecf32($vector)) AS distance`+mostMentioning, params)
+	}
+	return s.query(ctx, statement, func(rows *conn.Rows, i int) {
 		t.chunks = append(t.chunks, rows.String(i, "id"))
+		if s.comparable("Chunk") {
+			t.measure("chunk", rows, i)
+		}
 	})
 }
+
+const (
+	mentioning = `MATCH (e:__Entity__) WHERE e.id IN $ids WITH e MATCH (e)-[m:MENTIONED_IN]->(c:Chunk)
+WITH c, count(e) AS entities, sum(coalesce(m.count, 1)) AS mentions ORDER BY entities DESC, mentions DESC, c.id LIMIT $k
+`
+	mostMentioning = ` ORDER BY entities DESC, mentions DESC, id`
+)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -40,7 +41,11 @@ type Request struct {
 	Question string
 	TopK     int    // most passages, entities and facts each
 	Paths    []Path // none means all
+	Hops     int    // how far links walks; 0 means 1, the most is MaxHops
 }
+
+// MaxHops bounds how far links walks.
+const MaxHops = 5
 
 func (r Request) uses(path Path) bool { return len(r.Paths) == 0 || slices.Contains(r.Paths, path) }
 
@@ -48,9 +53,6 @@ func (r Request) uses(path Path) bool { return len(r.Paths) == 0 || slices.Conta
 // that reads.
 type Store interface {
 	Query(ctx context.Context, graph string, statement cypher.Statement) (*conn.Rows, error)
-	Meta(ctx context.Context, graph string) (shape.Meta, error)
-	Indexes(ctx context.Context, graph string) ([]shape.Index, error)
-	Exists(ctx context.Context, graph string) (bool, error)
 }
 
 // Searcher searches one graph.
@@ -76,12 +78,14 @@ type Result struct {
 	// Changing says that documents changed during the search, each time it was
 	// tried: what was found may be of two versions of one document.
 	Changing bool
+	// RoundTrips counts the statements that it took.
+	RoundTrips int
 }
 
 // Report is how one search went.
 type Report struct {
 	Path   Path   `json:"path"`
-	Search string `json:"search"` // "vector", "full text", "names", "neighbours", "mentions"
+	Search string `json:"search"` // "vector", "full text", "names", "neighbours", "mentions", "nearness"
 	Hits   int    `json:"hits"`
 	Error  string `json:"error,omitempty"` // why it found nothing or not everything
 }
@@ -118,23 +122,23 @@ const maxAttempts = 4
 // what keeps every path from working. All that is found is of one state of the
 // graph, or Changing is set.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
+	var trips atomic.Int64
 	for attempt := 1; ; attempt++ {
-		run := &search{Searcher: s, Request: request}
+		run := &search{Searcher: s, Request: request, trips: &trips, commits: unread}
 		result, err := run.once(ctx)
 		if err != nil {
 			return nil, err
 		}
-		meta, err := s.Store.Meta(ctx, s.Graph)
-		if err != nil {
-			return nil, err
+		if result.Changing && attempt < maxAttempts {
+			continue
 		}
-		if result.Changing = meta.Commits != run.meta.Commits; !result.Changing || attempt == maxAttempts {
-			return result, nil
-		}
+		result.RoundTrips = int(trips.Load())
+		return result, nil
 	}
 }
 
-// once searches once. The commits are counted before the first statement.
+// once searches once. The commits are counted before the first statement and
+// with the last.
 func (s *search) once(ctx context.Context) (*Result, error) {
 	if err := s.look(ctx); err != nil {
 		return nil, err
@@ -151,6 +155,9 @@ func (s *search) once(ctx context.Context) (*Result, error) {
 	return s.result(ctx)
 }
 
+// unread is no count of commits.
+const unread = -1
+
 // search is the state of one Search.
 type search struct {
 	*Searcher
@@ -162,7 +169,9 @@ type search struct {
 	model   string    // that made it
 	vectorE error     // why there is none
 
-	tasks []*task
+	commits int // as the last statement saw them, or unread
+	trips   *atomic.Int64
+	tasks   []*task
 	// hits of the second round depend on these
 	entities []Entity
 }
@@ -171,14 +180,10 @@ type search struct {
 func (s *search) look(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		s.meta, err = s.Store.Meta(ctx, s.Graph)
-		if err == nil && !s.meta.Exists {
-			err = s.exists(ctx)
+		s.meta, s.indexes, err = shape.ReadState(ctx, s.send, s.Graph)
+		if conn.KindOf(err) == conn.NoGraph {
+			err = &MissingGraph{s.Graph}
 		}
-		return err
-	})
-	group.Go(func() (err error) {
-		s.indexes, err = s.Store.Indexes(ctx, s.Graph)
 		return err
 	})
 	if s.uses(Passages) || s.uses(Facts) || s.uses(FuzzyNames) {
@@ -199,12 +204,12 @@ func (s *search) look(ctx context.Context) error {
 	return nil
 }
 
-func (s *search) exists(ctx context.Context) error {
-	exists, err := s.Store.Exists(ctx, s.Graph)
-	if err == nil && !exists {
-		err = &MissingGraph{s.Graph}
+// send counts the statements on their way to the store.
+func (s *search) send(ctx context.Context, graph string, statement cypher.Statement) (*conn.Rows, error) {
+	if s.trips != nil {
+		s.trips.Add(1)
 	}
-	return err
+	return s.Store.Query(ctx, graph, statement)
 }
 
 func (s *search) embed(ctx context.Context) ([]float32, string, error) {

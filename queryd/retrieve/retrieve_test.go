@@ -47,7 +47,7 @@ func TestFusionPrefersWhatSeveralListsFind(t *testing.T) {
 	}
 	order := func() string {
 		var keys []string
-		for _, f := range fuse(tasks, func(t *task) []string { return t.chunks }, func(s string) string { return s }) {
+		for _, f := range fuse(tasks, func(t *task) []string { return t.chunks }, func(s string) string { return s }, unknown) {
 			keys = append(keys, f.key)
 		}
 		return strings.Join(keys, "")
@@ -64,6 +64,19 @@ func TestFusionPrefersWhatSeveralListsFind(t *testing.T) {
 	}
 }
 
+func TestNearnessIsOneListMore(t *testing.T) {
+	tasks := []*task{{path: Passages, search: "full text", chunks: []string{"a", "b", "c"}}, {path: Passages, search: "mentions", chunks: []string{"b", "a", "d"}}}
+	near := map[string]float64{"c": 0.1, "b": 0.2, "a": 0.3}
+	var keys string
+	for _, f := range fuse(tasks, func(t *task) []string { return t.chunks }, func(s string) string { return s },
+		func(k string) (float64, bool) { d, ok := near[k]; return d, ok }) {
+		keys += f.key
+	}
+	if keys != "bacd" {
+		t.Errorf("order %s", keys)
+	}
+}
+
 func TestAHubDoesNotCrowdTheOthersOut(t *testing.T) {
 	around := map[string][]Relation{}
 	for i := range 50 {
@@ -72,8 +85,26 @@ func TestAHubDoesNotCrowdTheOthersOut(t *testing.T) {
 	shared := Relation{SourceID: "small", Type: "T", TargetID: "hub"}
 	around["small"] = []Relation{{SourceID: "small", Type: "T", TargetID: "x"}, shared}
 	around["hub"] = append(around["hub"], shared)
-	got := inTurn([]string{"hub", "small"}, around, 10)
-	if len(got) != 10 || got[0].key() != shared.key() || !slices.ContainsFunc(got, func(r Relation) bool { return r.TargetID == "x" }) {
+	got := inTurn([]string{"hub", "small"}, around)
+	if got[0].key() != shared.key() || !slices.ContainsFunc(got[:10], func(r Relation) bool { return r.TargetID == "x" }) {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestEachHopHasAShare(t *testing.T) {
+	for _, c := range []struct{ most, hops, first, last int }{{40, 1, 40, 40}, {40, 5, 8, 8}, {40, 3, 14, 13}, {4, 5, 1, 0}} {
+		list := shares(c.most, c.hops)
+		sum := 0
+		for _, n := range list {
+			sum += n
+		}
+		if len(list) != c.hops || sum != c.most || list[0] != c.first || list[c.hops-1] != c.last {
+			t.Errorf("%d relations over %d hops: %v", c.most, c.hops, list)
+		}
+	}
+	for top, want := range map[int]int{1: 4, 5: 20, 10: 40, 100: 40} {
+		if got := (Request{TopK: top}).maxRelations(); got != want {
+			t.Errorf("top_k %d: %d relations", top, got)
+		}
 	}
 }

@@ -46,6 +46,9 @@ func relationLines(title string, relations []Relation) section {
 	s := section{title: title, weight: 1}
 	for _, r := range relations {
 		line := fmt.Sprintf("%s%s —%s→ %s", number(r.N), escapeLine(r.Source), escapeLine(r.Type), escapeLine(r.Target))
+		if r.Hop > 1 {
+			line += fmt.Sprintf(", hop %d", r.Hop)
+		}
 		switch {
 		case len(r.Evidence) > 0 && r.Evidence[0].Text != "":
 			line += " (" + label(r.Evidence[0].Place) + ")\n" + quoteBlock(escapeLine(r.Evidence[0].Text), sentenceChars)

@@ -22,16 +22,18 @@ type retrieveInput struct {
 	Question string          `json:"question"`
 	TopK     int             `json:"top_k"`
 	Paths    []retrieve.Path `json:"paths"`
+	Hops     int             `json:"expand_hops"`
 }
 
 // Found is the reply of retrieve.
 type Found struct {
-	Question  string            `json:"question"`
-	Entities  []Entity          `json:"entities"`
-	Relations []Relation        `json:"relations"`
-	Facts     []Relation        `json:"facts"`
-	Passages  []Passage         `json:"passages"`
-	Paths     []retrieve.Report `json:"paths"`
+	Question   string            `json:"question"`
+	Entities   []Entity          `json:"entities"`
+	Relations  []Relation        `json:"relations"`
+	Facts      []Relation        `json:"facts"`
+	Passages   []Passage         `json:"passages"`
+	Paths      []retrieve.Report `json:"paths"`
+	RoundTrips int               `json:"round_trips"` // statements that it took
 	toolserver.Notice
 }
 
@@ -56,7 +58,8 @@ type Relation struct {
 	Target     string   `json:"target"`
 	TargetType string   `json:"target_type"`
 	Statement  string   `json:"statement,omitempty"`
-	Support    int      `json:"support"` // sentences that state it, in all documents
+	Hop        int      `json:"hop,omitempty"` // of links: 1 around the entities found, 2 around where those lead, …
+	Support    int      `json:"support"`       // sentences that state it, in all documents
 	Evidence   []Quote  `json:"evidence"`
 	Score      float64  `json:"score"`
 	FoundBy    []string `json:"found_by"`
@@ -112,6 +115,11 @@ func (k *kit) retrieveTool() (*toolserver.Tool, error) {
 				Type: "array", Description: "The search paths to use; left out, all of them.",
 				Items: &jsonschema.Schema{Type: "string", Enum: paths}, MinItems: jsonschema.Ptr(1), UniqueItems: true,
 			},
+			"expand_hops": {
+				Type: "integer", Description: "How far links walks: 1 for the relations of the entities found, 2 and 3 for what is linked to those, up to 5. " +
+					"It returns 4 relations for each of top_k, 40 at most, and each hop has its share of them.",
+				Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(retrieve.MaxHops)), Default: json.RawMessage("1"),
+			},
 		}),
 	}, k.retrieve)
 }
@@ -128,7 +136,7 @@ func (k *kit) retrieve(ctx context.Context, in retrieveInput) (*Found, error) {
 		return nil, k.explain(err)
 	}
 	searcher := &retrieve.Searcher{Store: store, Graph: k.Graph(), Embedder: k.Embedder}
-	result, err := searcher.Search(ctx, retrieve.Request{Question: in.Question, TopK: in.TopK, Paths: in.Paths})
+	result, err := searcher.Search(ctx, retrieve.Request{Question: in.Question, TopK: in.TopK, Paths: in.Paths, Hops: in.Hops})
 	if err != nil {
 		return nil, k.explain(err)
 	}
@@ -140,7 +148,7 @@ func (k *kit) retrieve(ctx context.Context, in retrieveInput) (*Found, error) {
 func newFound(question string, result *retrieve.Result) *Found {
 	found := &Found{
 		Question: question, Entities: []Entity{}, Relations: relations(result.Relations), Facts: relations(result.Facts),
-		Passages: []Passage{}, Paths: result.Trace,
+		Passages: []Passage{}, Paths: result.Trace, RoundTrips: result.RoundTrips,
 	}
 	for _, e := range result.Entities {
 		found.Entities = append(found.Entities, Entity{
@@ -195,7 +203,7 @@ func relations(from []retrieve.Relation) []Relation {
 	for _, r := range from {
 		relation := Relation{
 			Source: r.Source, SourceType: r.SourceType, Type: r.Type, Target: r.Target, TargetType: r.TargetType,
-			Statement: r.Statement, Support: r.Support, Evidence: []Quote{}, Score: r.Score, FoundBy: r.FoundBy,
+			Statement: r.Statement, Hop: r.Hop, Support: r.Support, Evidence: []Quote{}, Score: r.Score, FoundBy: r.FoundBy,
 		}
 		for _, q := range r.Evidence {
 			relation.Evidence = append(relation.Evidence, Quote{Place: place(q.Place, q.Text), Text: q.Text})

@@ -99,12 +99,14 @@ type Index struct {
 // Has reports whether a property has an index of a type.
 func (x Index) Has(property, kind string) bool { return slices.Contains(x.Types[property], kind) }
 
+// metaColumns are what [decodeMeta] reads of a meta node m.
+const metaColumns = `m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.embedding_dimension AS dimension,
+       m.finalize AS finalize, m.commits AS commits, m.counts AS counts`
+
 // ReadMeta reads the meta node, or for want of one what graphrag-sdk says of its
 // vectors.
 func ReadMeta(ctx context.Context, query Query, graph string) (Meta, error) {
-	rows, err := query(ctx, graph, cypher.New(`MATCH (m:__Meta__ {id: 'default'})
-RETURN m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.embedding_dimension AS dimension,
-       m.finalize AS finalize, m.commits AS commits, m.counts AS counts`, nil))
+	rows, err := query(ctx, graph, cypher.New(`MATCH (m:__Meta__ {id: 'default'}) RETURN `+metaColumns, nil))
 	if conn.KindOf(err) == conn.NoGraph {
 		return Meta{}, nil
 	}
@@ -114,6 +116,10 @@ RETURN m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.e
 	if rows.Len() == 0 {
 		return readConfig(ctx, query, graph)
 	}
+	return decodeMeta(rows, graph)
+}
+
+func decodeMeta(rows *conn.Rows, graph string) (Meta, error) {
 	meta := Meta{
 		Exists:          true,
 		Schema:          rows.Int(0, "schema"),
@@ -148,10 +154,39 @@ RETURN c.embedding_model AS model, c.embedding_dimension AS dimension`, nil))
 	return Meta{EmbeddingModel: rows.String(0, "model"), Dimension: rows.Int(0, "dimension")}, rows.Err()
 }
 
+// indexColumns are what db.indexes() yields of an index and [decodeIndex] reads.
+const indexColumns = `label, types, options, status, entitytype`
+
+// ReadState is [ReadMeta] and [ReadIndexes] in one statement. That there is no
+// such graph is an error here.
+func ReadState(ctx context.Context, query Query, graph string) (Meta, []Index, error) {
+	rows, err := query(ctx, graph, cypher.New(`CALL db.indexes() YIELD `+indexColumns+`
+WITH collect({label: label, types: types, options: options, status: status, entitytype: entitytype}) AS indexes
+OPTIONAL MATCH (m:__Meta__ {id: 'default'}) OPTIONAL MATCH (c:__GraphRAGConfig__ {id: 'default'})
+RETURN indexes, m.id AS meta, c.embedding_model AS foreign_model, c.embedding_dimension AS foreign_dimension, `+metaColumns, nil))
+	if err != nil {
+		return Meta{}, nil, err
+	}
+	if rows.Len() == 0 {
+		return Meta{}, nil, fmt.Errorf("read state of graph %s: the engine gave no row", graph)
+	}
+	var indexes []Index
+	list, _ := rows.Value(0, "indexes").([]any)
+	for _, item := range list {
+		if fields, ok := item.(map[string]any); ok {
+			indexes = append(indexes, decodeIndex(fields))
+		}
+	}
+	if rows.String(0, "meta") == "" {
+		return Meta{EmbeddingModel: rows.String(0, "foreign_model"), Dimension: rows.Int(0, "foreign_dimension")}, indexes, rows.Err()
+	}
+	meta, err := decodeMeta(rows, graph)
+	return meta, indexes, err
+}
+
 // ReadIndexes lists the graph's indexes; none for a graph that is not there.
 func ReadIndexes(ctx context.Context, query Query, graph string) ([]Index, error) {
-	rows, err := query(ctx, graph, cypher.New(`CALL db.indexes() YIELD label, types, options, status, entitytype
-RETURN label, types, options, status, entitytype`, nil))
+	rows, err := query(ctx, graph, cypher.New(`CALL db.indexes() YIELD `+indexColumns+` RETURN `+indexColumns, nil))
 	if conn.KindOf(err) == conn.NoGraph {
 		return nil, nil
 	}
@@ -160,32 +195,36 @@ RETURN label, types, options, status, entitytype`, nil))
 	}
 	indexes := make([]Index, rows.Len())
 	for i := range indexes {
-		status := rows.String(i, "status")
-		index := Index{
-			Label:       rows.String(i, "label"),
-			Edge:        rows.String(i, "entitytype") == "RELATIONSHIP",
-			Types:       map[string][]string{},
-			Operational: status == "OPERATIONAL",
+		fields := map[string]any{}
+		for j, column := range rows.Columns {
+			fields[column] = rows.Row(i)[j]
 		}
-		types, _ := rows.Value(i, "types").(map[string]any)
-		for property, kinds := range types {
-			list, _ := kinds.([]any)
-			for _, kind := range list {
-				index.Types[property] = append(index.Types[property], fmt.Sprint(kind))
-			}
-		}
-		options, _ := rows.Value(i, "options").(map[string]any)
-		for _, option := range options {
-			if m, ok := option.(map[string]any); ok {
-				if dimension, ok := m["dimension"].(int64); ok {
-					index.Dimension = int(dimension)
-				}
-			}
-		}
-		index.Done, index.Total = parseProgress(status)
-		indexes[i] = index
+		indexes[i] = decodeIndex(fields)
 	}
 	return indexes, rows.Err()
+}
+
+func decodeIndex(fields map[string]any) Index {
+	label, _ := fields["label"].(string)
+	status, _ := fields["status"].(string)
+	index := Index{Label: label, Edge: fields["entitytype"] == "RELATIONSHIP", Types: map[string][]string{}, Operational: status == "OPERATIONAL"}
+	types, _ := fields["types"].(map[string]any)
+	for property, kinds := range types {
+		list, _ := kinds.([]any)
+		for _, kind := range list {
+			index.Types[property] = append(index.Types[property], fmt.Sprint(kind))
+		}
+	}
+	options, _ := fields["options"].(map[string]any)
+	for _, option := range options {
+		if m, ok := option.(map[string]any); ok {
+			if dimension, ok := m["dimension"].(int64); ok {
+				index.Dimension = int(dimension)
+			}
+		}
+	}
+	index.Done, index.Total = parseProgress(status)
+	return index
 }
 
 // parseProgress reads "[Indexing] 1194/10000: UNDER CONSTRUCTION".
