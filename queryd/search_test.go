@@ -67,6 +67,7 @@ func testSearch(t *testing.T, f *enginetest.Fixture) {
 	t.Run("one state of the graph", func(t *testing.T) { testOneState(t, f) })
 	t.Run("nearest first", func(t *testing.T) { testNearest(t, f) })
 	t.Run("hops", func(t *testing.T) { testHops(t, f) })
+	t.Run("faults", func(t *testing.T) { testFaults(t, f) })
 }
 
 // testNearest asks with the very words that were embedded: a score is a distance,
