@@ -233,7 +233,7 @@ func TestMergedSpellingsKeepTheFactsOfAllOfThem(t *testing.T) {
 	w.write("c.txt", "Ada\u00a0Lovelace leads the Other Society. Ada Lovelace founded the ANALYTICAL Society.")
 	w.ingest(0)
 	w.want("entities", w.ask(cypher.New(`MATCH (e:__Entity__) RETURN e.name, e.aliases, e.type`, nil)),
-		"ADA LOVELACE | [Ada Lovelace] | Person", "ANALYTICAL Society | [Analytical Society] | Organization", "Other Society | [] | Organization")
+		"Ada Lovelace | [ADA LOVELACE] | Person", "ANALYTICAL Society | [Analytical Society] | Organization", "Other Society | [] | Organization")
 	w.want("edges", w.ask(cypher.New(`MATCH (a)-[r:RELATES]->(b) RETURN a.name_key, r.rel_type, b.name_key, size(r.evidence)`, nil)),
 		"ada lovelace | FOUNDED | analytical society | 2", "ada lovelace | LEADS | analytical society | 1", "ada lovelace | LEADS | other society | 1")
 	w.want("nameless things", w.ask(cypher.New(`MATCH (e:__Entity__) WHERE e.name IS NULL OR e.name = '' RETURN e.id`, nil)))

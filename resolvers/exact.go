@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"graphmill/pipeline/graph"
 	"graphmill/planner/catalogue"
@@ -80,15 +79,12 @@ func (s *spelled) merges() []Merge {
 	return merges
 }
 
-// DisplayForm chooses the name that an entity is shown by: the longest in code
-// points, of equally long ones the smallest.
+// DisplayForm chooses the name that an entity is shown by, see [graph.Shows].
 func DisplayForm(names []string) string {
 	var best string
-	longest := -1
 	for _, name := range names {
-		n := utf8.RuneCountInString(name)
-		if n > longest || n == longest && name < best {
-			best, longest = name, n
+		if best == "" || graph.Shows(name, best) {
+			best = name
 		}
 	}
 	return best
@@ -109,8 +105,10 @@ func New(name string) (Resolver, error) {
 // Catalogue lists the resolvers for the planner.
 func Catalogue() []catalogue.Strategy {
 	return []catalogue.Strategy{{
-		Kind:        catalogue.Resolver,
-		Name:        "exact",
+		Kind: catalogue.Resolver,
+		Name: "exact",
+		// 1: names of several lines, and of scripts without spaces.
+		Version:     1,
 		Description: "one entity for each normalised name and type (Unicode form, case, spaces, quotes, trailing possessive do not count)",
 		Cheap:       true,
 		Cost:        catalogue.Cost{Source: "no model; under 2 µs a mention"},

@@ -88,7 +88,7 @@ func TestOverlappingChunksAreBothLinkedAndCountedOnce(t *testing.T) {
 		t.Fatalf("entities %+v", g.Entities)
 	}
 	acme, jane := g.Entities[0], g.Entities[1]
-	if acme.ID != "acme_corp__organization" || acme.Name != "ACME CORP" || !reflect.DeepEqual(acme.Aliases, []string{"Acme Corp"}) || acme.Mentions != 3 {
+	if acme.ID != "acme_corp__organization" || acme.Name != "Acme Corp" || !reflect.DeepEqual(acme.Aliases, []string{"ACME CORP"}) || acme.Mentions != 3 {
 		t.Errorf("acme %+v", acme)
 	}
 	if acme.Description != "Acme Corp is a maker of anvils in Zürich." {
@@ -101,7 +101,7 @@ func TestOverlappingChunksAreBothLinkedAndCountedOnce(t *testing.T) {
 		t.Fatalf("relations %+v", g.Relations)
 	}
 	r := g.Relations[0]
-	if len(r.Evidence) != 2 || r.Score != 0.9 || r.Fact != "(Jane Roe, FOUNDED, ACME CORP): “ACME CORP” was founded by Jane Roe." {
+	if len(r.Evidence) != 2 || r.Score != 0.9 || r.Fact != "(Jane Roe, FOUNDED, Acme Corp): “ACME CORP” was founded by Jane Roe." {
 		t.Errorf("relation %+v", r)
 	}
 	if d := g.Document; d.Folder != "notes" || d.Format != "markdown" || d.ChunkCount != 2 || d.EntityCount != 2 || d.RelationCount != 1 {

@@ -69,7 +69,7 @@ type Chunk struct {
 type Entity struct {
 	ID          EntityID
 	Type        string
-	Name        string // display form: the longest, then the smallest
+	Name        string // the display form that Shows
 	NameKey     string
 	Aliases     []string // other display forms, sorted
 	Description string   // the most telling sentence

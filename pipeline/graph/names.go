@@ -11,17 +11,18 @@ import (
 
 // NameKey is the form under which two spellings of a name are the same name:
 // Unicode NFKC, case folded, quotes and hyphens unified, invisible characters
-// out, white space collapsed, surrounding quotes and a trailing possessive
-// taken off. Accents, digits and other punctuation count: "3.1" is not "3.2",
+// out, white space collapsed, and out between Chinese and Japanese characters,
+// words divided at a line's end joined, surrounding quotes and a trailing
+// possessive taken off. Accents, digits and other punctuation count: "3.1" is not "3.2",
 // "Müller" is not "Muller", "Acme Inc." is not "Acme Inc". A name without a
 // letter or digit has no key: the result is "", and nothing is named by it.
 // NameKey of a key is that key.
 func NameKey(name string) string {
-	key := strings.Map(dropControl, name)
+	key := joinLines(strings.Map(dropControl, name))
 	if isASCII(key) {
 		key = strings.ToLower(strings.ReplaceAll(key, "`", "'"))
 	} else {
-		key = foldUnicode(key)
+		key = closeUp(foldUnicode(key))
 	}
 	key = bareName(strings.Join(strings.Fields(key), " "))
 	if !strings.ContainsFunc(key, namesSomething) {
@@ -49,16 +50,33 @@ func foldUnicode(name string) string {
 }
 
 // DisplayName tidies a name as it stands in a text for showing: NFC, invisible
-// characters out, white space collapsed, surrounding quotes and a trailing
-// possessive off. Case and typographic quotes inside are kept, and so are the
+// characters out, lines joined, white space collapsed, surrounding quotes and a
+// trailing possessive off. Case and typographic quotes inside are kept, and so are the
 // joiners that Persian, Indic scripts and emoji need. Its NameKey is the
 // name's.
 func DisplayName(name string) string {
-	name = strings.Map(dropControl, name)
+	name = joinLines(strings.Map(dropControl, name))
 	if !isASCII(name) {
 		name = norm.NFC.String(strings.Map(dropUnseen, strings.ToValidUTF8(name, "\ufffd")))
 	}
 	return bareName(strings.Join(strings.Fields(name), " "))
+}
+
+// Shows reports whether a rather than b, of two names of one thing, is the one to
+// show: not the one in capitals if it has several words, as headings have them,
+// then the longer, then the smaller.
+func Shows(a, b string) bool {
+	if x, y := shouted(a), shouted(b); x != y {
+		return y
+	}
+	if n, m := utf8.RuneCountInString(a), utf8.RuneCountInString(b); n != m {
+		return n > m
+	}
+	return a < b
+}
+
+func shouted(name string) bool {
+	return strings.ContainsRune(name, ' ') && strings.ContainsFunc(name, unicode.IsUpper) && !strings.ContainsFunc(name, unicode.IsLower)
 }
 
 // quoteFold maps the quotes and dashes that typesetting puts where a keyboard
@@ -105,12 +123,13 @@ func NameDifference(a, b string) string {
 		name string
 		fold func(string) string
 	}{
+		{"line ends", joinLines},
 		{"invisible characters", func(s string) string { return strings.Map(dropInvisible, strings.Map(dropControl, s)) }},
 		{"quotes or hyphens", quoteFold.Replace},
 		{"Unicode form", norm.NFC.String},
 		{"width or compatibility form", norm.NFKC.String},
 		{"case", func(s string) string { return cases.Fold().String(s) }},
-		{"spacing", func(s string) string { return strings.Join(strings.Fields(s), " ") }},
+		{"spacing", func(s string) string { return closeUp(strings.Join(strings.Fields(s), " ")) }},
 		{"surrounding quotes or possessive", bareName},
 	}
 	without := func(skip int) bool {

@@ -23,6 +23,13 @@ func TestSpellingsOfOneName(t *testing.T) {
 		"at&t":          {"AT&T", "“AT&T”"},
 		"é":             {"e\u200d\u0301", "É", "E\u0301"},
 		"ofﬁce":         nil,
+		"山田太郎":          {"山田太郎", "山田 太郎", "山田　太郎", "山田\n太郎", "山\n田太 郎"},
+		"ジョンレノン":        {"ジョンレノン", "ジョン レノン", "ｼﾞｮﾝ ﾚﾉﾝ", "ジョ\nンレノン"},
+		"sony 株式会社":     {"Sony 株式会社", "Ｓｏｎｙ　株式会社", "Sony\n株式 会社"},
+		"김 구":           {"김 구", "김\n구"},
+		"babbage":       {"Bab-\nbage", "Bab\u00ad\nbage", "Bab\u2010 \n  bage"},
+		"jean-luc hill": {"Jean-\nLuc Hill", "Jean-Luc\nHill", "Jean\u2010\nLuc  Hill"},
+		"cve-2023-1234": {"CVE-\n2023-\n1234"},
 		"office":        {"ofﬁce", "Office"},
 	} {
 		for _, spelling := range spellings {
@@ -37,6 +44,7 @@ func TestNamesThatStayApart(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"Section 3.1", "Section 3.2"}, {"Müller", "Muller"}, {"new_york", "New York"}, {"CVE-2023-1234", "CVE-2023-1243"},
 		{"Acme Inc.", "Acme Inc"}, {"C", "C++"}, {"resume", "résumé"}, {"X-Ray", "X Ray"}, {"Ⅳ", "5"},
+		{"김구", "김 구"}, {"Sony株式会社", "Sony 株式会社"}, {"Bab-bage", "Babbage"}, {"A -\nB", "A-B"},
 	} {
 		if NewEntityID(pair[0], "Thing") == NewEntityID(pair[1], "Thing") {
 			t.Errorf("%q and %q share an id", pair[0], pair[1])
@@ -62,6 +70,10 @@ func TestDisplayNameKeepsWhatIsSeen(t *testing.T) {
 		"'rock 'n' roll'":      "rock 'n' roll",
 		"ＡＣＭＥ":                 "ＡＣＭＥ",
 		"ACME'S":               "ACME",
+		"Ada Love-\nlace":      "Ada Lovelace",
+		"Jean-\nLuc":           "Jean-Luc",
+		"北京大\n学":               "北京大学",
+		"山田　太郎":                "山田 太郎",
 	} {
 		if got := DisplayName(name); got != want {
 			t.Errorf("DisplayName(%q) = %q, want %q", name, got, want)
@@ -90,11 +102,25 @@ func TestEntityIDsAreDistinctAndBounded(t *testing.T) {
 	}
 }
 
+func TestANameInCapitalsIsShownOnlyWhereThereIsNoOther(t *testing.T) {
+	for _, names := range [][]string{
+		{"Ada Lovelace", "ADA LOVELACE", "ada lovelace"}, {"NASA", "Nasa"}, {"O'Brien Ltd", "O’Brien Ltd"}, {"United Nations", "UNITED NATIONS"},
+		{"Straße Nord", "STRASSE NORD"},
+	} {
+		for _, other := range names[1:] {
+			if !Shows(names[0], other) || Shows(other, names[0]) {
+				t.Errorf("of %q and %q the first is not shown", names[0], other)
+			}
+		}
+	}
+}
+
 func TestNameDifferenceNamesWhatDiffers(t *testing.T) {
 	for _, c := range [][3]string{
 		{"Acme", "ACME", "case"}, {"O’Brien", "O'Brien", "quotes or hyphens"}, {"Zürich", "Zu\u0308rich", "Unicode form"},
 		{"ACME", "ＡＣＭＥ", "width or compatibility form"}, {"New York", "New  York", "spacing"},
-		{"NEW YORK", "New  York", "case and spacing"}, {"Acme", "Acme's", "surrounding quotes or possessive"}, {"a", "a", ""},
+		{"NEW YORK", "New  York", "case and spacing"}, {"Acme", "Acme's", "surrounding quotes or possessive"}, {"山田太郎", "山田 太郎", "spacing"},
+		{"Lovelace", "Love-\nlace", "line ends"}, {"a", "a", ""},
 	} {
 		if got := NameDifference(c[0], c[1]); got != c[2] {
 			t.Errorf("%q and %q differ in %q, want %q", c[0], c[1], got, c[2])
@@ -103,7 +129,7 @@ func TestNameDifferenceNamesWhatDiffers(t *testing.T) {
 }
 
 func FuzzNameKey(f *testing.F) {
-	for _, seed := range []string{"New York’s", "x's's", "“a”'s", "e\u200d\u0301", "O´Brien", "İ", "ﬃ", "\u0345\u0301", "a\xff", "″s", "ǰ\u0323", "0\u036e\x16\u0619", "\t›s"} {
+	for _, seed := range []string{"New York’s", "x's's", "“a”'s", "e\u200d\u0301", "O´Brien", "İ", "ﬃ", "\u0345\u0301", "a\xff", "″s", "ǰ\u0323", "0\u036e\x16\u0619", "\t›s", "a-\nb", "山\n 田", "ｼﾞ\nﾚ", "x\u00ad\n\u200bY", "-\n-\na"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

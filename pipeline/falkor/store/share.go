@@ -17,7 +17,7 @@ import (
 type share struct {
 	kind     string // type; the smallest of spellings that differ in case
 	key      string
-	name     string   // the longest, then the smallest
+	name     string   // the one that graph.Shows
 	others   []string // further names, sorted, the smallest MaxAliases
 	telling  float64
 	about    string // the description: the most telling, then the smallest
@@ -79,7 +79,7 @@ func smaller(a, b string) string {
 // never among them.
 func pickName(names []string) (name string, others []string) {
 	for _, n := range names {
-		if name == "" || longer(n, name) {
+		if name == "" || graph.Shows(n, name) {
 			name = n
 		}
 	}
@@ -89,13 +89,6 @@ func pickName(names []string) (name string, others []string) {
 		}
 	}
 	return name, smallest(others, shape.MaxAliases)
-}
-
-func longer(a, b string) bool {
-	if n, m := len([]rune(a)), len([]rune(b)); n != m {
-		return n > m
-	}
-	return a < b
 }
 
 // smallest sorts list, drops what stands twice and keeps the first most.
@@ -168,10 +161,10 @@ type statement struct {
 func (e edge) statement() statement {
 	var s statement
 	for i, ev := range e.evidence {
-		if i == 0 || longer(ev.sourceName, s.sourceName) {
+		if i == 0 || graph.Shows(ev.sourceName, s.sourceName) {
 			s.sourceName = ev.sourceName
 		}
-		if i == 0 || longer(ev.targetName, s.targetName) {
+		if i == 0 || graph.Shows(ev.targetName, s.targetName) {
 			s.targetName = ev.targetName
 		}
 		if i == 0 || ev.score > s.score || ev.score == s.score && ev.quote < s.about {
