@@ -16,9 +16,11 @@ SOAK_TIME ?= 10m
 FUZZ_TIME ?= 1m
 BENCH ?= .
 BENCH_CORPUS ?= examples/corpus
+# A folder to measure both programs on; without one, they are only tried.
+INTEROP_CORPUS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-race check fmt demo soak bench clean distclean tools
+.PHONY: help deps clients build test test-race check fmt demo soak bench interop clean distclean tools
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
@@ -39,7 +41,10 @@ check: tools ## formatting and go vet
 	if [ -n "$$unformatted" ]; then echo "make: not formatted:" $$unformatted "; next: make fmt" >&2; exit 1; fi
 	$(GO) vet ./...
 
-test: deps check ## everything CI runs: checks, all tests, and the short ones again under the race detector
+clients: tools ## install the MCP clients that the tests use into .deps/ (nothing when they are there)
+	-@scripts/fetch-clients
+
+test: deps clients check ## everything CI runs: checks, all tests, and the short ones again under the race detector
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...
 	$(GO) test -race -short -timeout $(TEST_TIMEOUT) ./...
 
@@ -64,6 +69,10 @@ bench: export BENCH_CORPUS := $(BENCH_CORPUS)
 bench: export BENCH := $(BENCH)
 bench: deps ## measure ingestion of BENCH_CORPUS against its limits; BENCH chooses sections
 	$(GO) run ./bench
+
+interop: export INTEROP_CORPUS := $(INTEROP_CORPUS)
+interop: deps build ## graphrag-sdk on our graph, queryd on its (installs it: 5.7 GB in the cache folder); INTEROP_CORPUS measures both
+	python3 scripts/interop/interop
 
 clean: ## remove what was built
 	rm -rf bin coverage.out

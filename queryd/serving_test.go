@@ -1,0 +1,344 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"graphmill/pipeline/engine/enginetest"
+)
+
+// One engine with the graphs of [seeded] serves all of these.
+func TestServing(t *testing.T) {
+	f := seeded(t)
+	t.Run("network", func(t *testing.T) { testNetwork(t, f) })
+	t.Run("broken configuration", func(t *testing.T) { testBrokenConfiguration(t, f) })
+	t.Run("read-only login", func(t *testing.T) { testRequiredLogin(t, f) })
+	t.Run("load", func(t *testing.T) { testLoad(t, f) })
+	if testing.Short() {
+		return // further processes, which the race detector slows down tenfold
+	}
+	t.Run("python", func(t *testing.T) { testPythonClient(t, f) })
+	t.Run("inspector", func(t *testing.T) { testInspector(t, f) })
+}
+
+const testToken = "tester-0123456789abcdef"
+
+// served is queryd as a network server.
+type served struct {
+	url, metrics string
+	process      *os.Process
+	wait         func() error
+
+	mu  sync.Mutex
+	log strings.Builder
+}
+
+func (s *served) logged() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
+}
+
+var servingAt = regexp.MustCompile(`(serving MCP|metrics) at (http\S+)/(?:mcp|metrics)`)
+
+// serveHTTP starts queryd on free ports; settings are NAME=value.
+func serveHTTP(t testing.TB, f *enginetest.Fixture, settings ...string) *served {
+	t.Helper()
+	command := program(t, f, "serve", "--transport", "http", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
+	command.Env = append(append(command.Env, "GRAPHMILL_MCP_TOKEN=tester:"+testToken), settings...)
+	stderr, err := command.StderrPipe()
+	must(t, err)
+	must(t, command.Start())
+	s := &served{process: command.Process}
+	ready, ended := make(chan bool, 1), make(chan error, 1)
+	go func() {
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() {
+			s.mu.Lock()
+			s.log.WriteString(lines.Text() + "\n")
+			s.mu.Unlock()
+			if at := servingAt.FindStringSubmatch(lines.Text()); at != nil && at[1] == "metrics" {
+				s.metrics = at[2]
+				ready <- true
+			} else if at != nil {
+				s.url = at[2]
+			}
+		}
+		ended <- command.Wait()
+	}()
+	s.wait = sync.OnceValue(func() error {
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(30 * time.Second):
+			command.Process.Kill()
+			return fmt.Errorf("it did not end; its log: %s", s.logged())
+		}
+	})
+	t.Cleanup(func() {
+		command.Process.Signal(syscall.SIGTERM)
+		if err := s.wait(); err != nil {
+			t.Errorf("serve ended with %v: %s", err, s.logged())
+		}
+	})
+	select {
+	case <-ready:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("it does not serve: %s", s.logged())
+	}
+	return s
+}
+
+// authorized sends the token with every request.
+type authorized struct{}
+
+func (authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "bearer "+testToken)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (s *served) connect(t testing.TB, version string) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: authorized{}}, MaxRetries: -1},
+		&mcp.ClientSessionOptions{ProtocolVersion: version})
+	must(t, err)
+	t.Cleanup(func() { session.Close() })
+	return session
+}
+
+func (s *served) scrape(t testing.TB) string {
+	t.Helper()
+	reply, err := (&http.Client{Transport: authorized{}}).Get(s.metrics + "/metrics")
+	must(t, err)
+	defer reply.Body.Close()
+	data, err := io.ReadAll(reply.Body)
+	must(t, err)
+	return string(data)
+}
+
+func testNetwork(t *testing.T, f *enginetest.Fixture) {
+	audit := filepath.Join(t.TempDir(), "audit.jsonl")
+	s := serveHTTP(t, f, "GRAPHMILL_MCP_AUDIT_FILE="+audit, "GRAPHMILL_MCP_AUDIT_ARGUMENTS=true")
+	old, single := s.connect(t, "2025-06-18"), s.connect(t, "2026-07-28")
+	first := ask(t, old, "retrieve", map[string]any{"question": "hovercrafts", "top_k": 1})
+	if text := textOf(first); first.IsError || !strings.Contains(text, "hovercrafts") {
+		t.Fatalf("retrieve: %s", text)
+	}
+	begun := ask(t, single, "status", nil)
+	data, _ := begun.StructuredContent.(map[string]any)
+	if data["n"] != 1.0 || data["session"] == nil {
+		t.Errorf("a client whose requests stand alone begins with %v", data)
+	}
+	checked := ask(t, single, "check_citations", map[string]any{"draft": "Hovercrafts are full of eels [2].", "session": data["session"]})
+	if found, _ := checked.StructuredContent.(map[string]any); checked.IsError || found["grounded"] != false {
+		t.Errorf("it cites what the other client was told: %s", textOf(checked))
+	}
+	checked = ask(t, old, "check_citations", map[string]any{"draft": "There are hovercrafts [1]."})
+	if found, _ := checked.StructuredContent.(map[string]any); checked.IsError || found["grounded"] != true {
+		t.Errorf("it cannot cite its own: %s", textOf(checked))
+	}
+	if text := s.scrape(t); !strings.Contains(text, `graphmill_calls_total{outcome="ok",tool="retrieve"} 1`) {
+		t.Errorf("metrics: %s", text)
+	}
+	records, err := os.ReadFile(audit)
+	must(t, err)
+	for _, want := range []string{`"who":"tester"`, `"graph":"knowledge_graph"`, `"tool":"check_citations"`, `"outcome":"ok"`, `hovercrafts`} {
+		if !strings.Contains(string(records), want) {
+			t.Errorf("no %s in the audit\n%s", want, records)
+		}
+	}
+	if all := s.logged() + string(records); strings.Contains(all, testToken) {
+		t.Errorf("the token is shown: %s", all)
+	}
+}
+
+// A configuration that cannot be loaded is told in the instructions and by every
+// call, and heals without a new start.
+func testBrokenConfiguration(t *testing.T, f *enginetest.Fixture) {
+	file := filepath.Join(t.TempDir(), "graphmill.yaml")
+	must(t, os.WriteFile(file, []byte("queryd: {top_k: many}\n"), 0o600))
+	session := dial(t, program(t, f, "serve", "--config", file))
+	if guide := session.InitializeResult().Instructions; !strings.Contains(guide, "retrieve first") || !strings.Contains(guide, "top_k") {
+		t.Errorf("guide: %s", guide)
+	}
+	if text := textOf(ask(t, session, "status", nil)); !strings.Contains(text, "configuration cannot be used") || !strings.Contains(text, "queryd.top_k") || !strings.Contains(text, "Hint: Put it right") {
+		t.Errorf("before: %s", text)
+	}
+	must(t, os.WriteFile(file, []byte("queryd: {top_k: 3}\nmcp: {include: [statuss]}\n"), 0o600))
+	time.Sleep(often)
+	if text := textOf(ask(t, session, "status", nil)); !strings.Contains(text, `did you mean "status"`) {
+		t.Errorf("a tool that there is not: %s", text)
+	}
+	must(t, os.WriteFile(file, []byte("queryd: {top_k: 3}\n"), 0o600))
+	time.Sleep(often)
+	if text := textOf(ask(t, session, "status", nil)); !strings.HasPrefix(text, "[1] Graph knowledge_graph") {
+		t.Errorf("after: %s", text)
+	}
+	command := program(t, f, "serve", "--transport", "http")
+	command.Env = append(command.Env, "GRAPHMILL_MCP_MAX_CALLS=many")
+	if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "mcp.max_calls") {
+		t.Errorf("a network server whose limits are unknown: %v, %s", err, out)
+	}
+	command = program(t, f, "serve", "--transport", "http", "--listen", "0.0.0.0:0")
+	if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "needs a bearer token") {
+		t.Errorf("beyond loopback without a token: %v, %s", err, out)
+	}
+}
+
+func testRequiredLogin(t *testing.T, f *enginetest.Fixture) {
+	server := []string{"FALKOR_HOST=127.0.0.1", "FALKOR_PORT=" + overTCP(t, f)}
+	for _, c := range []struct {
+		name, user, secret string
+		code               int
+		want               string
+	}{
+		{"one that only reads", f.Reader.User, f.Reader.Secret, 0, "[1] Graph knowledge_graph"},
+		{"one that writes", f.Writer.User, f.Writer.Secret, 2, "which queryd.require_read_only_login forbids. Hint: Name one that only reads"},
+	} {
+		command := program(t, f, "call", "status", "--require-read-only-login")
+		command.Env = append(command.Env, append(server, "FALKOR_USERNAME="+c.user, "FALKOR_PASSWORD="+c.secret)...)
+		out, _ := command.CombinedOutput()
+		if command.ProcessState.ExitCode() != c.code || !strings.Contains(string(out), c.want) || strings.Contains(string(out), c.secret) {
+			t.Errorf("%s: exit %d, %s", c.name, command.ProcessState.ExitCode(), out)
+		}
+	}
+	command := program(t, f, "serve", "--require-read-only-login")
+	command.Env = append(command.Env, append(server, "FALKOR_USERNAME="+f.Writer.User, "FALKOR_PASSWORD="+f.Writer.Secret)...)
+	session := dial(t, command)
+	if guide := session.InitializeResult().Instructions; !strings.Contains(guide, "may also write") {
+		t.Errorf("guide: %s", guide)
+	}
+	if result := ask(t, session, "status", nil); !result.IsError || !strings.Contains(textOf(result), "forbids") {
+		t.Errorf("a call with a login that writes: %s", textOf(result))
+	}
+	out, err := program(t, f, "call", "status", "--require-read-only-login").CombinedOutput()
+	if err != nil {
+		t.Errorf("the local engine's reader is refused: %s", out)
+	}
+}
+
+// clients is where make clients installs, or a loud skip.
+func clients(t *testing.T, path, program string) string {
+	t.Helper()
+	place := filepath.Join(environment(t, &enginetest.Fixture{})["GRAPHMILL_DEPS_DIR"], "clients", path)
+	if _, err := os.Stat(place); err != nil {
+		t.Skipf("SKIPPED: %s is not installed; make clients", place)
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("SKIPPED: there is no %s on the PATH", program)
+	}
+	return place
+}
+
+type step struct {
+	Step    string   `json:"step"`
+	Version string   `json:"version"`
+	Names   []string `json:"names"`
+	Guide   bool     `json:"guide"`
+	Error   bool     `json:"error"`
+	Text    string   `json:"text"`
+	N       any      `json:"n"`
+	Keys    []string `json:"keys"`
+}
+
+var allTools = []string{"status", "get_ontology", "retrieve", "check_citations", "evidence"}
+
+func testPythonClient(t *testing.T, f *enginetest.Fixture) {
+	packages := clients(t, "python", "python3")
+	s := serveHTTP(t, f)
+	queryd := program(t, f, "serve")
+	for _, c := range []struct {
+		version   string
+		arguments []string
+	}{
+		{"2026-07-28", append([]string{"stdio"}, queryd.Args...)},
+		{"2026-07-28", []string{"http", s.url + "/mcp", testToken, "auto"}},
+		{"2025-11-25", []string{"http", s.url + "/mcp", testToken, "legacy"}},
+		{"2025-11-25", []string{"sse", s.url + "/sse", testToken, "legacy"}},
+	} {
+		name := strings.Join(c.arguments[:1], "") + " " + c.version
+		command := exec.Command("python3", append([]string{"testdata/client.py"}, c.arguments...)...)
+		command.Env = append(queryd.Env, "PYTHONPATH="+packages)
+		out, err := command.Output()
+		if err != nil {
+			t.Errorf("%s: %v\n%s\n%s", name, err, out, stderrOf(err))
+			continue
+		}
+		called := map[string]bool{}
+		for line := range strings.Lines(string(out)) {
+			var found step
+			must(t, json.Unmarshal([]byte(line), &found))
+			called[found.Step] = true
+			switch {
+			case found.Step == "tools" && (found.Version != c.version || len(found.Names) != len(allTools) || !found.Guide):
+				t.Errorf("%s: %s", name, line)
+			case found.Step == "retrieve" && strings.Contains(found.Text, "question"): // the one without a question
+				if !found.Error || !slices.Contains(found.Keys, "kind") {
+					t.Errorf("%s: %s", name, line)
+				}
+			case found.Error:
+				t.Errorf("%s: %s", name, line)
+			case found.Step == "get_ontology" && found.N != 2.0:
+				t.Errorf("%s: the numbers do not run on: %s", name, line)
+			}
+		}
+		for _, tool := range allTools {
+			if !called[tool] {
+				t.Errorf("%s: %s was not called", name, tool)
+			}
+		}
+	}
+}
+
+func stderrOf(err error) string {
+	if exit, ok := err.(*exec.ExitError); ok {
+		return string(exit.Stderr)
+	}
+	return ""
+}
+
+func testInspector(t *testing.T, f *enginetest.Fixture) {
+	inspector := filepath.Join(clients(t, "inspector", "node"), "node_modules", ".bin", "mcp-inspector")
+	s := serveHTTP(t, f)
+	queryd := program(t, f, "serve")
+	stdio := queryd.Args
+	network := []string{s.url + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + testToken}
+	for _, c := range []struct {
+		server []string
+		method []string
+		want   string
+	}{
+		{stdio, []string{"tools/list"}, "check_citations"},
+		{network, []string{"tools/list"}, "check_citations"},
+		{network, []string{"tools/call", "--tool-name", "status"}, "Graph knowledge_graph"},
+		{network, []string{"tools/call", "--tool-name", "get_ontology"}, "WORKED_WITH"},
+		{network, []string{"tools/call", "--tool-name", "retrieve", "--tool-arg", "question=hovercrafts", "top_k=1"}, "hovercrafts"},
+		{network, []string{"tools/call", "--tool-name", "check_citations", "--tool-arg", "draft=There is one [1]."}, `"grounded": false`},
+		{stdio, []string{"tools/call", "--tool-name", "evidence", "--tool-arg", "handle=wrong"}, "no handle"},
+	} {
+		arguments := append([]string{"--cli"}, c.server...)
+		command := exec.Command(inspector, append(append(arguments, "--method"), c.method...)...)
+		command.Env = append(queryd.Env, "HOME="+t.TempDir(), "NO_COLOR=1")
+		out, err := command.CombinedOutput()
+		if !strings.Contains(string(out), c.want) {
+			t.Errorf("%v on %s: %v\n%.2000s", c.method, c.server[0], err, out)
+		}
+	}
+}
