@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,6 +10,8 @@ import (
 	"graphmill/commandline"
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/models"
+	"graphmill/queryd/retrieve"
 	"graphmill/toolserver"
 )
 
@@ -86,7 +87,7 @@ func (a *app) checkGraph(ctx context.Context, d *commandline.Diagnosis, b *backe
 		d.Add("graph", "", fmt.Errorf("%s does not exist; `ingestd run --root DIR` makes it, or set --graph", b.Graph()))
 		return meta
 	case !meta.Exists:
-		d.Warn("graph", "%s was written by another program; names are not looked up in it", b.Graph())
+		d.Warn("graph", "%s was written by another program; it is searched without an index of names, and its counts are made when they are asked for", b.Graph())
 		return meta
 	case meta.Schema > shape.Schema:
 		d.Add("graph", "", fmt.Errorf("%s has schema version %d, this program knows up to %d; use a newer queryd", b.Graph(), meta.Schema, shape.Schema))
@@ -149,10 +150,11 @@ func (a *app) checkModel(ctx context.Context, d *commandline.Diagnosis, b *backe
 	switch {
 	case meta.EmbeddingModel == "":
 		d.Add("embedding model", detail, nil)
-	case meta.EmbeddingModel != embedder.Model():
-		d.Add("embedding model", "", fmt.Errorf("the graph's vectors were made with %s, queryd embeds with %s; set embedder.model_dir and models.engine to the graph's, or run `ingestd finalize --reembed`", meta.EmbeddingModel, embedder.Model()))
-	case meta.Dimension != embedder.Dimension():
-		d.Add("embedding model", "", errors.New(detail+", but the graph's vectors have "+fmt.Sprint(meta.Dimension)))
+	case meta.Dimension != embedder.Dimension(), meta.Exists && meta.EmbeddingModel != embedder.Model(),
+		!meta.Exists && !models.SameModel(meta.EmbeddingModel, embedder.Model()):
+		d.Add("embedding model", "", &retrieve.OtherModel{
+			Graph: meta.EmbeddingModel, GraphDimension: meta.Dimension, Question: embedder.Model(), QuestionDimension: embedder.Dimension(), Foreign: !meta.Exists,
+		})
 	default:
 		d.Add("embedding model", detail+", as the graph's", nil)
 	}

@@ -42,48 +42,76 @@ func loadPeer(t testing.TB, client *conn.Client, name string, change func(*peerR
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	nodes := map[string]int{}
+	var order []string // of the groups: nodes, edges, indexes
+	groups, rows := map[string]*peerRow{}, map[string][]cypher.Record{}
 	for lines.Scan() {
-		var row peerRow
+		row := &peerRow{}
 		decoder := json.NewDecoder(strings.NewReader(lines.Text()))
 		decoder.UseNumber()
-		must(t, decoder.Decode(&row))
-		if change != nil && !change(&row) {
+		must(t, decoder.Decode(row))
+		if change != nil && !change(row) {
 			continue
 		}
 		if row.Labels != nil {
 			row.Source = nodes[row.Graph]
 			nodes[row.Graph]++
 		}
-		send(t, client, name+row.Graph, row.statement())
+		group := fmt.Sprint(row.Graph, row.Labels, row.Type, row.Index)
+		if groups[group] == nil {
+			order = append(order, group)
+			groups[group] = row
+		}
+		rows[group] = append(rows[group], row.record())
 	}
 	must(t, lines.Err())
+	slices.SortStableFunc(order, func(a, b string) int { return groups[a].rank() - groups[b].rank() })
+	for _, group := range order {
+		send(t, client, name+groups[group].Graph, groups[group].statement(rows[group]))
+	}
 	for graph := range nodes {
 		send(t, client, name+graph, cypher.New(`MATCH (n) SET n._row = NULL`, nil))
 	}
 	awaitIndexes(t, client, name)
 }
 
-func (r *peerRow) statement() cypher.Statement {
-	if r.Index != "" {
-		return cypher.Caller(r.Index, nil)
+// rank puts nodes before edges and edges before indexes.
+func (r *peerRow) rank() int {
+	switch {
+	case r.Labels != nil:
+		return 0
+	case r.Type != "":
+		return 1
 	}
+	return 2
+}
+
+func (r *peerRow) record() cypher.Record {
 	var fields cypher.Record
 	for _, key := range slices.Sorted(maps.Keys(r.Properties)) {
 		fields = append(fields, cypher.Field{Name: key, Value: plain(r.Properties[key])})
 	}
-	params := cypher.Params{"p": fields, "row": r.Source, "to": r.Target, "v": r.Embedding}
-	statement := cypher.New(`CREATE (n:«label» {_row: $row}) SET n += $p, n.embedding = CASE WHEN $v IS NULL THEN NULL ELSE vecf32($v) END`, params)
-	if r.Embedding == nil {
-		params["v"] = nil
+	record := cypher.Record{{Name: "row", Value: r.Source}, {Name: "to", Value: r.Target}, {Name: "p", Value: fields}}
+	if r.Embedding != nil {
+		record = append(record, cypher.Field{Name: "v", Value: r.Embedding})
 	}
-	if r.Labels == nil {
-		return cypher.New(`MATCH (a {_row: $row}), (b {_row: $to}) CREATE (a)-[n:«type»]->(b)
-SET n += $p, n.embedding = CASE WHEN $v IS NULL THEN NULL ELSE vecf32($v) END`, params).WithLabel("type", r.Type)
+	return record
+}
+
+// statement makes all rows that are of the kind of this one.
+func (r *peerRow) statement(rows []cypher.Record) cypher.Statement {
+	params := cypher.Params{"rows": rows}
+	switch {
+	case r.Index != "":
+		return cypher.Caller(r.Index, nil)
+	case r.Type != "":
+		return cypher.New(`UNWIND $rows AS row MATCH (a {_row: row.row}), (b {_row: row.to}) CREATE (a)-[n:«type»]->(b)
+SET n += row.p, n.embedding = CASE WHEN row.v IS NULL THEN NULL ELSE vecf32(row.v) END`, params).WithLabel("type", r.Type)
+	case len(r.Labels) == 2:
+		return cypher.New(`UNWIND $rows AS row CREATE (n:«label»:«other» {_row: row.row}) SET n += row.p, n.embedding = vecf32(row.v)`, params).
+			WithLabel("label", r.Labels[0]).WithLabel("other", r.Labels[1])
 	}
-	if len(r.Labels) == 2 {
-		statement = cypher.New(`CREATE (n:«label»:«other» {_row: $row}) SET n += $p, n.embedding = vecf32($v)`, params).WithLabel("other", r.Labels[1])
-	}
-	return statement.WithLabel("label", r.Labels[0])
+	return cypher.New(`UNWIND $rows AS row CREATE (n:«label» {_row: row.row})
+SET n += row.p, n.embedding = CASE WHEN row.v IS NULL THEN NULL ELSE vecf32(row.v) END`, params).WithLabel("label", r.Labels[0])
 }
 
 // plain turns what JSON gives into what a parameter takes.
@@ -149,6 +177,11 @@ func testPeer(t *testing.T, f *enginetest.Fixture) {
 	t.Run("names", func(t *testing.T) { testPeerNames(t, f) })
 	t.Run("spans", func(t *testing.T) { testPeerSpans(t, f, writer) })
 	t.Run("models", func(t *testing.T) { testPeerModels(t, f, writer) })
+	t.Run("tools", func(t *testing.T) { testPeerTools(t, f) })
+	t.Run("vectors", testPeerVectors)
+	if !testing.Short() {
+		t.Run("size", func(t *testing.T) { testPeerSize(t, f) })
+	}
 }
 
 func testPeerPaths(t *testing.T, f *enginetest.Fixture) {

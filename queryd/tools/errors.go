@@ -3,6 +3,7 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/queryd/retrieve"
@@ -27,14 +28,24 @@ func (k *kit) explain(err error) error {
 	case errors.As(err, &newer):
 		return &toolserver.Error{Kind: toolserver.Config, Message: "G" + newer.Error()[1:], Hint: "Use a newer queryd", Err: err}
 	case errors.As(err, &failed):
-		return &toolserver.Error{
-			Kind: kindOf(failed.Err), Message: "The search failed: " + escapeLine(failed.Error()),
-			Hint: "status says what the graph holds; `queryd doctor` checks the set-up", Err: err,
-		}
+		return explainSearch(failed, err)
 	case errors.As(err, &cause):
 		return k.explainStore(cause, err)
 	}
 	return err
+}
+
+// explainSearch tells why no path of a search worked.
+func explainSearch(failed *retrieve.AllPathsFailed, err error) error {
+	e := &toolserver.Error{
+		Kind: kindOf(failed.Err), Message: "The search failed: " + escapeLine(failed.Error()),
+		Hint: "status says what the graph holds; `queryd doctor` checks the set-up", Err: err,
+	}
+	if other := (*retrieve.OtherModel)(nil); errors.As(err, &other) {
+		e.Kind, e.Hint = toolserver.Model, strings.ToUpper(other.Hint()[:1])+other.Hint()[1:]
+		e.Message = strings.ReplaceAll(e.Message, "; "+other.Hint(), "") // told once
+	}
+	return e
 }
 
 func (k *kit) noGraph() error {
