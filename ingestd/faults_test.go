@@ -15,9 +15,10 @@ import (
 
 // What graph builders are known to get wrong, each held here to the right value
 // by the program as it is run. What concerns the reading of files stands in
-// faults_files_test.go; what is wrong on a smaller level has its test there: the
-// splitting of sentences and overlaps in chunkers, windows and thresholds of
-// models in extractors, killed processes in restart_test.go.
+// faults_files_test.go, what users report beside it in faults_reported_test.go.
+// What is wrong on a smaller level has its test there: the splitting of sentences
+// and overlaps in chunkers, windows and thresholds of models in extractors, killed
+// processes in restart_test.go.
 
 // faultsConfig finds people, societies, places and numbered things by their form,
 // in any spelling, and what they do by cues.
