@@ -27,6 +27,7 @@ func TestOnTheRealEngine(t *testing.T) {
 	f := seeded(t)
 	t.Run("mcp", func(t *testing.T) { testConversation(t, f) })
 	t.Run("ends", func(t *testing.T) { testEnds(t, f) })
+	t.Run("outcomes", func(t *testing.T) { testOutcomes(t, f) })
 	t.Run("search", func(t *testing.T) { testSearch(t, f) })
 	t.Run("peer", func(t *testing.T) { testPeer(t, f) })
 	if testing.Short() {

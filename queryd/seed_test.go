@@ -144,6 +144,10 @@ func seeded(t testing.TB) *enginetest.Fixture {
 		commit(t, s, notes[0])
 		finalize(t, s, embedder, "another-model@1")
 	})
+	write(t, client, "knowledge_graph__acme", func(s *store.Store) {
+		commit(t, s, note{path: "blank.txt", title: "Blank", format: "text"})
+		finalize(t, s, embedder, embedder.Model())
+	})
 	write(t, client, "edited", func(s *store.Store) {
 		commit(t, s, edited())
 		finalize(t, s, embedder, embedder.Model())

@@ -149,7 +149,7 @@ func (c *Citations) Text(limit int) string {
 	}
 	sources := section{title: "Sources", weight: 1}
 	for _, s := range c.Sources {
-		line := fmt.Sprintf("[%d] %s of %s", s.Number, s.Kind, s.Tool)
+		line := fmt.Sprintf("[%d] %s of %s", s.Number, escapeLine(string(s.Kind)), escapeLine(s.Tool))
 		if s.Place != nil {
 			line += ", " + label(*s.Place)
 		}

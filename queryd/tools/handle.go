@@ -83,7 +83,7 @@ func newResolved(handle evidence.Handle, found *retrieve.Resolved) *Resolved {
 
 // Text tells the state, the place and the text.
 func (r *Resolved) Text(limit int) string {
-	head := fmt.Sprintf("%s%s: %s\n", number(r.N), r.State, label(r.Place))
+	head := fmt.Sprintf("%s%s: %s\n", number(r.N), escapeLine(string(r.State)), label(r.Place))
 	text := section{weight: 1}
 	if r.Content != "" {
 		text.items = []string{quoteBlock(r.Content, limit/2)}
