@@ -82,16 +82,9 @@ func loadONNXSession(modelFile string, options SessionOptions) (*onnxSession, er
 		return nil, err
 	}
 	defer settings.Destroy()
-	inputs, outputs, err := ort.GetInputOutputInfoWithOptions(modelFile, settings)
-	if err != nil {
-		return nil, err
-	}
 	s := &onnxSession{}
-	for _, in := range inputs {
-		s.inputs = append(s.inputs, in.Name)
-	}
-	for _, out := range outputs {
-		s.outputs = append(s.outputs, out.Name)
+	if s.inputs, s.outputs, err = onnxNames(modelFile); err != nil {
+		return nil, err
 	}
 	s.session, err = ort.NewDynamicAdvancedSession(modelFile, s.inputs, s.outputs, settings)
 	if err != nil {
