@@ -267,6 +267,19 @@ func TestThresholdsDropAndUnname(t *testing.T) {
 	}
 }
 
+// What a threshold rejects stays rejected when it is all there is.
+func TestNothingComesBackWhenEveryMentionIsRejected(t *testing.T) {
+	text := "Angela Merkel met the president of Microsoft in Berlin on 3 March 2014."
+	o := ontologyOf("Person", "Organization", "Location", "Date")
+	for i := range o.Entities {
+		o.Entities[i].Threshold = 1
+	}
+	found := extract(t, loadGLiNER(t, defaultModel, GLiNEROptions{}), asChunk(text, 0), o)
+	if len(found.Mentions) != 0 || len(found.Relations) != 0 || found.Pruned.BelowThreshold == 0 {
+		t.Errorf("%d mentions, %d relations; %d are counted as below", len(found.Mentions), len(found.Relations), found.Pruned.BelowThreshold)
+	}
+}
+
 func TestThresholdsThatCannotBeAreRefused(t *testing.T) {
 	model := loadGLiNER(t, tinyModel, GLiNEROptions{}).model
 	for _, o := range []GLiNEROptions{{Threshold: -1}, {UnknownThreshold: 1.5}, {Threshold: 0.6, UnknownThreshold: 0.5}} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"graphmill/chunkers"
 	"graphmill/pipeline/graph"
@@ -236,7 +237,7 @@ func (r *compiledRule) typeOf(text string) string {
 
 func (t *compiledType) holds(text string) bool {
 	switch {
-	case t.lastWord != nil && !t.lastWord[text[strings.LastIndexFunc(text, isWordBreak)+1:]]:
+	case t.lastWord != nil && !t.lastWord[lastWord(text)]:
 		return false
 	case t.matches != nil && !t.matches.MatchString(text):
 		return false
@@ -248,8 +249,17 @@ func (t *compiledType) holds(text string) bool {
 	return true
 }
 
-// isWordBreak is what stands between two words of a match, one byte long.
-func isWordBreak(r rune) bool { return r == ' ' || r == '-' || r == '\n' || r == '\t' }
+// isWordBreak is what stands between two words of a match.
+func isWordBreak(r rune) bool { return r == '-' || unicode.IsSpace(r) }
+
+func lastWord(text string) string {
+	at := strings.LastIndexFunc(text, isWordBreak)
+	if at < 0 {
+		return text
+	}
+	_, size := utf8.DecodeRuneInString(text[at:])
+	return text[at+size:]
+}
 
 var _ Extractor = (*Pattern)(nil)
 

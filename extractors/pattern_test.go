@@ -88,6 +88,14 @@ func TestMatchesDoNotReachOverParagraphsItemsAndRows(t *testing.T) {
 	}
 }
 
+func TestTheLastWordIsReadAfterAnyKindOfSpace(t *testing.T) {
+	p := newPattern(t, PatternConfig{Builtin: []string{}, Rules: []PatternRule{{Name: "n", Pattern: `\p{Lu}\pL+(?:[\s\x{a0}\x{3000}-]\p{Lu}\pL+)+`, Type: "T", Types: []TypeRule{{Type: "O", LastWord: []string{"Inc"}}}}}})
+	e := extractText(t, p, p.Extend(&graph.Ontology{}), "Acme Inc, Acme\u00a0Inc, Acme\u3000Inc, Acme\nInc, Acme-Inc, Acme Zinc")
+	if got := strings.Join(typed(e), ", "); got != "Acme Inc/O, Acme\u00a0Inc/O, Acme\u3000Inc/O, Acme\nInc/O, Acme-Inc/O, Acme Zinc/T" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestDefaultPatternsLookOnlyForDeclaredTypes(t *testing.T) {
 	p := newPattern(t, PatternConfig{})
 	o := &graph.Ontology{Entities: []graph.EntityType{{Label: "Standard"}}}
