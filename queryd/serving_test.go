@@ -32,6 +32,7 @@ func TestServing(t *testing.T) {
 	if testing.Short() {
 		return // further processes, which the race detector slows down tenfold
 	}
+	t.Run("scripts", func(t *testing.T) { testServingScripts(t, f) })
 	t.Run("python", func(t *testing.T) { testPythonClient(t, f) })
 	t.Run("inspector", func(t *testing.T) { testInspector(t, f) })
 }
