@@ -23,6 +23,7 @@ import (
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/ontology"
 	"graphmill/queryd/tools"
+	"graphmill/toolserver"
 )
 
 // sections of json.md and the type that each lists. A type with a section of
@@ -44,6 +45,7 @@ var sections = map[string]reflect.Type{
 	"queryd call retrieve":        reflect.TypeFor[tools.Found](),
 	"queryd call check_citations": reflect.TypeFor[tools.Citations](),
 	"queryd call evidence":        reflect.TypeFor[tools.Resolved](),
+	"Failed call":                 reflect.TypeFor[toolserver.Failed](),
 	"Relation":                    reflect.TypeFor[tools.Relation](),
 	"Span":                        reflect.TypeFor[graph.Span](),
 	"Extent":                      reflect.TypeFor[tools.Extent](),
