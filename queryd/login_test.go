@@ -52,7 +52,7 @@ func testLogins(t *testing.T, f *enginetest.Fixture) {
 		{"the reader's login", append(login("GRAPHMILL_READER_", f.Reader), login("FALKOR_", f.Writer)...),
 			[]string{"call", "status"}, []string{"[1] Graph knowledge_graph"}, []string{"may also write"}},
 		{"the writer's login", login("FALKOR_", f.Writer),
-			[]string{"call", "status"}, []string{"[1] Graph knowledge_graph", "may also write (GRAPH.QUERY, GRAPH.DELETE)", "ACL SETUSER"}, nil},
+			[]string{"call", "status"}, []string{"[1] Graph knowledge_graph", "may also write (GRAPH.QUERY, GRAPH.DELETE, EXPIRE)", "ACL SETUSER"}, nil},
 		{"a wrong password", login("FALKOR_", engine.Credentials{User: "reader", Secret: "wrong-password"}),
 			[]string{"call", "status"}, []string{"Could not reach the graph store", "FALKOR_PASSWORD"}, []string{"wrong-password"}},
 		{"doctor", login("GRAPHMILL_READER_", f.Reader),
