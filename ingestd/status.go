@@ -80,7 +80,7 @@ func (r *statusResult) print(w io.Writer, quiet bool) {
 		textPrinter{w, quiet}.storedRows(r.Documents)
 	}
 	c := r.Counts
-	fmt.Fprintf(w, "%s: %d documents; at the last finalize %d chunks, %d entities, %d relations\n",
+	fmt.Fprintf(w, "%s: %d documents, %d chunks, %d entities, %d relations\n",
 		r.Graph, len(r.Documents), c.Chunks, c.Entities, c.Relations)
 	for name, dir := range r.Sources {
 		if name == "" {

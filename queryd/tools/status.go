@@ -39,7 +39,7 @@ type Status struct {
 
 // Values of Status.CountedAt.
 const (
-	CountedStored = "finalize" // at the last finalize
+	CountedStored = "commit" // by each commit, and again by finalize
 	CountedLive   = "now"
 )
 
@@ -89,7 +89,7 @@ func newStatus(name string, meta shape.Meta, counts shape.Counts, at string) *St
 	case counts.Documents == 0 && counts.Chunks == 0:
 		out.Hint = "The graph is empty: no document was ingested, or all were forgotten. `ingestd run --root DIR` fills it."
 	case meta.FinalizePending:
-		out.Hint = "The graph changed since the last finalize (a run may be going on): counts may be behind, and the newest passages may be missing from searches. " +
+		out.Hint = "The graph changed since the last finalize (a run may be going on): the newest passages may be missing from searches. " +
 			"`ingestd finalize` completes it."
 	}
 	return out

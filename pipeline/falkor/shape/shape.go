@@ -74,7 +74,8 @@ type Meta struct {
 	Counts  Counts
 }
 
-// Counts are the graph's numbers at the last finalize.
+// Counts are the graph's numbers: those of sections and mentions at the last
+// finalize, the others as the last commit left them.
 type Counts struct {
 	Documents     int            `json:"documents"`
 	Chunks        int            `json:"chunks"`

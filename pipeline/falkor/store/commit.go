@@ -83,20 +83,29 @@ func (s *Store) plan(ctx context.Context, changes []Change, documents []string) 
 	if err != nil {
 		return nil, err
 	}
+	counts, err := s.loadCounts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	t := &transaction{}
 	t.begin()
 	t.documents(changes)
 	t.strip(sortedKeys(st.documents), sortedKeys(st.chunks))
 	t.chunks(changes, st)
-	t.deleteChunks(leftOver(changes, st))
+	gone := leftOver(changes, st)
+	t.deleteChunks(gone)
+	counts.documents(changes, gone, st)
 	t.sections(changes)
 	entities, lonely := st.entitiesAfter(added)
 	t.entities(entities, st)
 	t.mentions(changes)
+	counts.entities(entities, lonely, st)
 	relations, unsupported := st.edgesAfter(evidence)
 	t.relations(relations, st)
 	t.deleteRelations(unsupported)
 	t.deleteEntities(lonely)
+	counts.relations(relations, unsupported, st)
+	t.keep(counts)
 	return t, nil
 }
 
@@ -180,18 +189,29 @@ func (s *Store) Remove(ctx context.Context, ids []graph.DocumentID) error {
 	if err != nil || len(st.documents) == 0 {
 		return err
 	}
-	present := sortedKeys(st.documents)
+	counts, err := s.loadCounts(ctx)
+	if err != nil {
+		return err
+	}
+	present, gone := sortedKeys(st.documents), sortedKeys(st.chunks)
 	t := &transaction{}
 	t.begin()
 	t.strip(present, nil)
-	t.deleteChunks(sortedKeys(st.chunks))
+	t.deleteChunks(gone)
 	entities, lonely := st.entitiesAfter(nil)
 	t.entities(entities, st)
+	counts.entities(entities, lonely, st)
 	relations, unsupported := st.edgesAfter(nil)
 	t.relations(relations, st)
 	t.deleteRelations(unsupported)
 	t.deleteEntities(lonely)
+	counts.relations(relations, unsupported, st)
 	t.deleteDocuments(present)
+	if counts.Counts != nil {
+		counts.Documents -= len(present)
+		counts.Chunks -= len(gone)
+	}
+	t.keep(counts)
 	return s.exec(ctx, fmt.Sprintf("remove %d documents", len(present)), t.statements...)
 }
 
