@@ -62,6 +62,7 @@ func testSearch(t *testing.T, f *enginetest.Fixture) {
 	t.Run("no statement scans", func(t *testing.T) { testPlans(t, f) })
 	t.Run("words", func(t *testing.T) { testWords(t, f) })
 	t.Run("names", func(t *testing.T) { testNames(t, f) })
+	t.Run("links alone", func(t *testing.T) { testLinksAlone(t, f) })
 	t.Run("failures", func(t *testing.T) { testFailures(t, f) })
 	t.Run("while it is written", func(t *testing.T) { testWhileWriting(t, f) })
 	t.Run("one state of the graph", func(t *testing.T) { testOneState(t, f) })
@@ -167,8 +168,25 @@ func testWords(t *testing.T, f *enginetest.Fixture) {
 			t.Errorf("%s does not find %q by its words", question, want)
 		}
 	}
+	// The engine's own score falls with the distance between the words.
+	wordsOnly, store := searcher(t, f, "knowledge_graph")
+	store.refuse = "vecf32"
+	result := search(t, wordsOnly, "Lovelace, program, engine, tables", retrieve.Passages)
+	if len(result.Passages) < 2 || !strings.Contains(result.Passages[0].Text, "Lovelace") {
+		t.Errorf("what holds three of four words, far apart, is not before what holds two: %+v", result.Passages)
+	}
 	for _, question := range []string{"???", "| ~ % : ;", "\x00", "((((", "' OR 1=1 //", "🙂"} {
 		search(t, s, question)
+	}
+}
+
+// testLinksAlone asks for relations around entities without a path that finds
+// any.
+func testLinksAlone(t *testing.T, f *enginetest.Fixture) {
+	s, _ := searcher(t, f, "knowledge_graph")
+	result := search(t, s, "What did Charles Babbage design?", retrieve.Links)
+	if len(result.Relations) == 0 || len(result.Entities) != 0 || len(result.Passages) != 0 {
+		t.Errorf("links alone: %+v", result)
 	}
 }
 

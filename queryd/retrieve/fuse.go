@@ -112,7 +112,10 @@ func (s *search) fuseRelations(path Path, most int, without map[string]bool) []R
 
 // result fuses what was found and reads the passages.
 func (s *search) result(ctx context.Context) (*Result, error) {
-	result := &Result{Entities: s.fuseEntities(), Trace: s.reports(), Pending: s.meta.FinalizePending}
+	result := &Result{Trace: s.reports(), Pending: s.meta.FinalizePending}
+	if !s.linksAlone() {
+		result.Entities = s.fuseEntities()
+	}
 	result.Facts = s.fuseRelations(Facts, s.TopK, nil)
 	among := map[string]bool{}
 	for _, f := range result.Facts {
@@ -120,9 +123,7 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	}
 	result.Relations = s.fuseRelations(Links, s.maxRelations(), among)
 
-	chunks := fuse(s.tasks, func(t *task) []string { return t.chunks }, func(id string) string { return id },
-		func(id string) (float64, bool) { return s.distance("chunk", id) })
-	chunks = chunks[:min(len(chunks), s.TopK)]
+	chunks := s.fusePassages()
 	err := s.read(ctx, result, chunks)
 	if err != nil {
 		return nil, err
@@ -201,11 +202,12 @@ func (s *search) readChunks(ctx context.Context, wanted map[string]bool) (map[st
 	}
 	found := make(map[string]Passage, len(wanted))
 	// Without the WITH the planner would start from all documents. IN, not UNWIND:
-	// where there is no index, it takes one scan for all ids.
+	// where there is no index, it takes one scan for all ids. graphrag-sdk writes a
+	// document's new version beside the old one first, under an id of its own.
 	err := s.query(ctx, cypher.New(`OPTIONAL MATCH (m:__Meta__ {id: 'default'}) WITH coalesce(m.commits, 0) AS commits
 MATCH (c:Chunk) WHERE c.id IN $ids WITH c, commits MATCH (d:Document)-[:PART_OF]->(c)
-WHERE d.status IS NULL OR d.status <> 'writing'
-RETURN commits, c.id AS id, CASE WHEN c.id IN $texts THEN c.text ELSE '' END AS text, `+placeColumns, cypher.Params{"ids": slices.Sorted(maps.Keys(wanted)), "texts": texts}),
+WHERE (d.status IS NULL OR d.status <> 'writing') AND ($own OR NOT d.id CONTAINS '__pending__')
+RETURN commits, c.id AS id, CASE WHEN c.id IN $texts THEN c.text ELSE '' END AS text, `+placeColumns, cypher.Params{"ids": slices.Sorted(maps.Keys(wanted)), "texts": texts, "own": s.meta.Exists}),
 		func(rows *conn.Rows, i int) {
 			s.commits = rows.Int(i, "commits")
 			p := readPassage(rows, i)

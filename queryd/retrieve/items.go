@@ -19,6 +19,8 @@ type Entity struct {
 	Mentions    int
 	FoundBy     []string
 	Score       float64 // of the fusion
+
+	told string // the chunk that Description stands in, when that was looked up
 }
 
 // Relation is an edge with sentences that state it.
@@ -68,7 +70,9 @@ type Passage struct {
 	Place
 	Text    string
 	FoundBy []string
-	Score   float64
+	// Score is its closeness to the question, or that of the fusion where the graph
+	// has no vectors to compare.
+	Score float64
 }
 
 type quoteAt struct {

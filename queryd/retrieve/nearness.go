@@ -32,7 +32,7 @@ func (s *search) nearness() *task {
 	}
 	chunks, entities := []string{}, []string{}
 	for _, t := range s.tasks {
-		chunks = append(chunks, t.chunks...)
+		chunks = append(chunks, t.passages()...)
 		for _, e := range t.entities {
 			entities = append(entities, e.ID)
 		}
@@ -55,11 +55,15 @@ func (t *task) measure(kind string, rows *conn.Rows, i int) {
 		return
 	}
 	if distance := rows.Float(i, "distance"); !math.IsNaN(distance) {
-		if t.near == nil {
-			t.near = map[string]float64{}
-		}
-		t.near[kind+" "+rows.String(i, "id")] = distance
+		t.keep(kind, rows.String(i, "id"), distance)
 	}
+}
+
+func (t *task) keep(kind, id string, distance float64) {
+	if t.near == nil {
+		t.near = map[string]float64{}
+	}
+	t.near[kind+" "+id] = distance
 }
 
 // distance is how far a candidate is from the question, if that is known.

@@ -9,7 +9,6 @@ import (
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
-	"graphmill/pipeline/falkor/fulltext"
 )
 
 // task is one search. Of the lists of hits one is filled, best first.
@@ -22,6 +21,7 @@ type task struct {
 	relations []Relation
 	chunks    []string
 	near      map[string]float64 // distances from the question, by kind and id
+	words     map[string]float64 // the share of the question's words that a chunk holds
 	note      string             // why hits may be missing
 	err       error
 }
@@ -45,10 +45,10 @@ func (s *search) first(ctx context.Context) error {
 	if s.uses(Facts) {
 		tasks = append(tasks, &task{path: Facts, search: "vector", run: s.factsByVector})
 	}
-	if s.uses(ExactNames) {
+	if s.uses(ExactNames) || s.linksAlone() {
 		tasks = append(tasks, &task{path: ExactNames, search: "names", run: s.entitiesByName})
 	}
-	if s.uses(FuzzyNames) {
+	if s.uses(FuzzyNames) || s.linksAlone() {
 		tasks = append(tasks,
 			&task{path: FuzzyNames, search: "full text", run: s.entitiesByText},
 			&task{path: FuzzyNames, search: "vector", run: s.entitiesByVector})
@@ -59,6 +59,13 @@ func (s *search) first(ctx context.Context) error {
 			&task{path: Passages, search: "full text", run: s.passagesByText})
 	}
 	return s.runAll(ctx, tasks)
+}
+
+// linksAlone reports whether links is asked for without a path that finds
+// entities. It has to start somewhere: then they are looked for all the same, and
+// not shown.
+func (s *search) linksAlone() bool {
+	return s.uses(Links) && !s.uses(ExactNames) && !s.uses(FuzzyNames)
 }
 
 // second runs the searches that start from the entities found.
@@ -137,18 +144,6 @@ func (s *search) byVector(t *task, label string) (params cypher.Params, err erro
 	return cypher.Params{"k": s.depth(), "vector": s.vector}, nil
 }
 
-// byText makes the query for the full-text index of a label.
-func (s *search) byText(t *task, label, property string) (params cypher.Params, err error) {
-	if t.note, err = s.usable(label, property, "FULLTEXT"); err != nil {
-		return nil, err
-	}
-	query := fulltext.Query(s.Question)
-	if query == "" {
-		return nil, fmt.Errorf("the question holds no word to look up")
-	}
-	return cypher.Params{"k": s.depth(), "query": query}, nil
-}
-
 func (s *search) passagesByVector(ctx context.Context, t *task) error {
 	params, err := s.byVector(t, "Chunk")
 	if err != nil {
@@ -162,42 +157,24 @@ RETURN node.id AS id, score ORDER BY score, id`, params), func(rows *conn.Rows, 
 	})
 }
 
-func (s *search) passagesByText(ctx context.Context, t *task) error {
-	params, err := s.byText(t, "Chunk", "text")
-	if err != nil {
-		return err
-	}
-	return s.query(ctx, cypher.New(`CALL db.idx.fulltext.queryNodes('Chunk', $query) YIELD node, score
-RETURN node.id AS id, score ORDER BY score DESC, id LIMIT $k`, params), func(rows *conn.Rows, i int) {
-		t.chunks = append(t.chunks, rows.String(i, "id"))
-	})
-}
-
 func (s *search) entitiesByVector(ctx context.Context, t *task) error {
 	params, err := s.byVector(t, "__Entity__")
 	if err != nil {
 		return err
 	}
+	params["common"] = tooCommon
 	return s.query(ctx, cypher.New(`CALL db.idx.vector.queryNodes('__Entity__', 'embedding', $k, vecf32($vector)) YIELD node, score
+OPTIONAL MATCH (node)-[m:MENTIONED_IN]->(c:Chunk) WHERE node.mention_count <= $common AND m.description = node.description
+WITH node, score, min(c.id) AS told
 RETURN node.id AS id, node.name AS name, node.type AS type, node.description AS description, node.aliases AS aliases,
-       coalesce(node.mention_count, size(node.source_chunk_ids)) AS mentions, score
+       coalesce(node.mention_count, size(node.source_chunk_ids)) AS mentions, told, score
 ORDER BY score, id`, params), func(rows *conn.Rows, i int) {
 		if near(rows, i) {
-			t.entities = append(t.entities, readEntity(rows, i))
+			e := readEntity(rows, i)
+			e.told = rows.String(i, "told")
+			t.entities = append(t.entities, e)
+			t.keep("entity", e.ID, rows.Float(i, "score"))
 		}
-	})
-}
-
-func (s *search) entitiesByText(ctx context.Context, t *task) error {
-	params, err := s.byText(t, "__Entity__", "name")
-	if err != nil {
-		return err
-	}
-	return s.query(ctx, cypher.New(`CALL db.idx.fulltext.queryNodes('__Entity__', $query) YIELD node, score
-RETURN node.id AS id, node.name AS name, node.type AS type, node.description AS description, node.aliases AS aliases,
-       coalesce(node.mention_count, size(node.source_chunk_ids)) AS mentions, score
-ORDER BY score DESC, id LIMIT $k`, params), func(rows *conn.Rows, i int) {
-		t.entities = append(t.entities, readEntity(rows, i))
 	})
 }
 
@@ -246,7 +223,9 @@ RETURN s.id AS source_id, s.name AS source, s.type AS source_type, t.id AS targe
        r.evidence_scores AS scores, r.spans AS spans, score
 ORDER BY score, source_id, rel_type, target_id`, params), func(rows *conn.Rows, i int) {
 		if near(rows, i) {
-			t.relations = append(t.relations, readRelation(rows, i))
+			r := readRelation(rows, i)
+			t.relations = append(t.relations, r)
+			t.keep("fact", r.key(), rows.Float(i, "score"))
 		}
 	})
 }

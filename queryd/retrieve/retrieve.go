@@ -186,7 +186,7 @@ func (s *search) look(ctx context.Context) error {
 		}
 		return err
 	})
-	if s.uses(Passages) || s.uses(Facts) || s.uses(FuzzyNames) {
+	if s.uses(Passages) || s.uses(Facts) || s.uses(FuzzyNames) || s.uses(Links) {
 		group.Go(func() error {
 			s.vector, s.model, s.vectorE = s.embed(ctx)
 			return nil

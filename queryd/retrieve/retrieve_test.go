@@ -77,6 +77,33 @@ func TestNearnessIsOneListMore(t *testing.T) {
 	}
 }
 
+func TestAPassageIsAsCloseAsWhatItStates(t *testing.T) {
+	fact := Relation{SourceID: "a", Type: "T", TargetID: "b", evidence: []quoteAt{{chunk: "states"}}}
+	words := &task{path: Passages, search: "full text", chunks: []string{"words", "new"}, words: map[string]float64{"words": 1, "new": 0.5}}
+	facts := &task{path: Facts, search: "vector", relations: []Relation{fact}}
+	facts.keep("fact", fact.key(), 0.1)
+	names := &task{path: FuzzyNames, search: "vector", entities: []Entity{{ID: "e", told: "tells"}}}
+	names.keep("entity", "e", 0.1)
+	near := &task{path: Ranking, search: "nearness"}
+	for id, distance := range map[string]float64{"near": 0.3, "words": 0.35, "states": 0.9, "tells": 0.9, "far": 0.8} {
+		near.keep("chunk", id, distance)
+	}
+	vector := &task{path: Passages, search: "vector", chunks: []string{"near", "far"}}
+	s := &search{Request: Request{TopK: 10}, tasks: []*task{vector, words, facts, names, near}}
+	var order []string
+	for _, f := range s.fusePassages() {
+		order = append(order, f.key)
+	}
+	// "new" has no vector yet, and counts as far away.
+	if want := "words states tells near new far"; strings.Join(order, " ") != want {
+		t.Errorf("order %v, want %s", order, want)
+	}
+	s.tasks = []*task{words}
+	if got := s.fusePassages(); len(got) != 2 || got[0].key != "words" {
+		t.Errorf("without vectors: %+v", got)
+	}
+}
+
 func TestAHubDoesNotCrowdTheOthersOut(t *testing.T) {
 	around := map[string][]Relation{}
 	for i := range 50 {

@@ -2,8 +2,8 @@
 // engine's full-text index splits at every sign, knows no accents and no words
 // in scripts without spaces, so that C++, Node.js, AT&T, e-mail, "über" asked as
 // "uber" and 東京 would not be found. [Extra] gives the terms that a text needs
-// beside its own words; they are indexed in a second property. [Query] gives the
-// same terms for a question, in a form that is never a syntax error.
+// beside its own words; they are indexed in a second property. [Terms] gives the
+// same for a question, in a form that is never a syntax error.
 package fulltext
 
 import (
@@ -38,10 +38,14 @@ func Extra(text string) string {
 	return strings.Join(terms, " ")
 }
 
-// Query turns a question into a query for the full-text index: terms of letters
-// and digits joined by |, in the question's order, stop words left out unless
-// there is nothing else. It returns "" when the question holds no word.
-func Query(question string) string {
+// Query turns a question into a query for the full-text index that finds any of
+// its [Terms]; "" when it holds no word.
+func Query(question string) string { return strings.Join(Terms(question), "|") }
+
+// Terms are what to look up of a question: terms of letters and digits, in the
+// question's order, stop words left out unless there is nothing else. None is a
+// syntax error.
+func Terms(question string) []string {
 	var terms, stops []string
 	have := map[string]bool{}
 	add := func(term string) {
@@ -74,7 +78,7 @@ func Query(question string) string {
 	if len(terms) > MaxQueryTerms {
 		terms = terms[:MaxQueryTerms]
 	}
-	return strings.Join(terms, "|")
+	return terms
 }
 
 func eachSorted(set map[string]bool, do func(string)) {
