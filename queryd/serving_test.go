@@ -27,6 +27,7 @@ func TestServing(t *testing.T) {
 	f := seeded(t)
 	t.Run("network", func(t *testing.T) { testNetwork(t, f) })
 	t.Run("broken configuration", func(t *testing.T) { testBrokenConfiguration(t, f) })
+	t.Run("missing model", func(t *testing.T) { testMissingModel(t, f) })
 	t.Run("read-only login", func(t *testing.T) { testRequiredLogin(t, f) })
 	t.Run("load", func(t *testing.T) { testLoad(t, f) })
 	if testing.Short() {
@@ -200,6 +201,30 @@ func testBrokenConfiguration(t *testing.T, f *enginetest.Fixture) {
 	command = program(t, f, "serve", "--transport", "http", "--listen", "0.0.0.0:0")
 	if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "needs a bearer token") {
 		t.Errorf("beyond loopback without a token: %v, %s", err, out)
+	}
+}
+
+// A model that is missing is told of, keeps nothing else from working, and is
+// used once it is there.
+func testMissingModel(t *testing.T, f *enginetest.Fixture) {
+	place := filepath.Join(t.TempDir(), "model")
+	command := program(t, f, "serve", "--embedder", "onnx", "--embedder-dir", place)
+	session := dial(t, command)
+	if guide := session.InitializeResult().Instructions; !strings.Contains(guide, "no such folder") {
+		t.Errorf("guide: %s", guide)
+	}
+	if text := textOf(ask(t, session, "status", nil)); !strings.Contains(text, "Graph knowledge_graph") {
+		t.Errorf("status: %s", text)
+	}
+	question := map[string]any{"question": "Who worked with Charles Babbage?", "top_k": 1}
+	if text := textOf(ask(t, session, "retrieve", question)); !strings.Contains(text, "no such folder") || !strings.Contains(text, "Charles Babbage (Person)") {
+		t.Errorf("without the model: %s", text)
+	}
+	models, err := filepath.Abs("../models/minilm")
+	must(t, err)
+	must(t, os.Symlink(models, place))
+	if text := textOf(ask(t, session, "retrieve", question)); strings.Contains(text, "no such folder") || !strings.Contains(text, "hash-384@1") || !strings.Contains(text, "model@") {
+		t.Errorf("with a model that is not the graph's: %s", text)
 	}
 }
 
