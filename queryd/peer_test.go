@@ -176,6 +176,7 @@ func testPeer(t *testing.T, f *enginetest.Fixture) {
 	t.Run("paths", func(t *testing.T) { testPeerPaths(t, f) })
 	t.Run("names", func(t *testing.T) { testPeerNames(t, f) })
 	t.Run("spans", func(t *testing.T) { testPeerSpans(t, f, writer) })
+	t.Run("update", func(t *testing.T) { testPeerUpdate(t, f, writer) })
 	t.Run("models", func(t *testing.T) { testPeerModels(t, f, writer) })
 	t.Run("tools", func(t *testing.T) { testPeerTools(t, f) })
 	t.Run("vectors", testPeerVectors)
@@ -217,6 +218,22 @@ func testPeerPaths(t *testing.T, f *enginetest.Fixture) {
 			if p.ID == other.ID {
 				t.Errorf("passage %s comes twice", p.ID)
 			}
+		}
+	}
+}
+
+// testPeerUpdate: while the peer replaces a document, both versions are there.
+func testPeerUpdate(t *testing.T, f *enginetest.Fixture, writer *conn.Client) {
+	loadPeer(t, writer, "peer_update", func(row *peerRow) bool {
+		if row.Properties["path"] == "languages.txt" {
+			row.Properties["id"] = "languages.txt__pending__0123abcd"
+		}
+		return true
+	})
+	s, _ := peerSearcher(t, f, "peer_update", 64)
+	for _, p := range search(t, s, "Bjarne Stroustrup began C++ at AT&T").Passages {
+		if p.Document == "languages.txt" {
+			t.Errorf("a version that does not count yet is shown: %+v", p)
 		}
 	}
 }

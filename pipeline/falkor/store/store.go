@@ -59,7 +59,7 @@ type Store struct {
 }
 
 // Open looks at the graph and refuses one that a newer or an older program laid
-// out. It writes nothing: a graph that is not there is made by the first write.
+// out, or graphrag-sdk. It writes nothing: a graph that is not there is made by the first write.
 func Open(ctx context.Context, client *conn.Client, options Options) (*Store, error) {
 	if options.Graph == "" {
 		return nil, errors.New("open graph: it has no name")
@@ -70,6 +70,8 @@ func Open(ctx context.Context, client *conn.Client, options Options) (*Store, er
 		return nil, err
 	}
 	switch {
+	case !meta.Exists && meta.EmbeddingModel != "":
+		return nil, fmt.Errorf("open graph %s: graphrag-sdk built it, and ingestd writes no graph but its own, since a second writer would spoil the other's bookkeeping; name another with --graph", options.Graph)
 	case meta.Exists && meta.Schema > shape.Schema:
 		return nil, fmt.Errorf("open graph %s: its schema is version %d, this program knows up to %d; use a newer ingestd", options.Graph, meta.Schema, shape.Schema)
 	case meta.Exists && meta.Schema < shape.Schema:

@@ -379,6 +379,16 @@ func TestOpenRefusesOtherSchemas(t *testing.T) {
 	}
 }
 
+func TestOpenRefusesAnotherProgramsGraph(t *testing.T) {
+	client := connect(t, enginetest.Start(t))
+	if err := client.Redis().Do(t.Context(), "GRAPH.QUERY", "g", "CREATE (:__GraphRAGConfig__ {id: 'default', embedding_model: 'm'})").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), client, store.Options{Graph: "g"}); err == nil || !strings.Contains(err.Error(), "name another with --graph") {
+		t.Errorf("a graph of graphrag-sdk: %v", err)
+	}
+}
+
 func TestOpenAndReadingCreateNothing(t *testing.T) {
 	client := connect(t, enginetest.Start(t))
 	s := opened(t, client, "never written")
