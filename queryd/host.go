@@ -146,7 +146,7 @@ func (h *host) trouble(ctx context.Context) string {
 	if _, err := b.embedder.get(waiting, h.ctx); err != nil && waiting.Err() == nil {
 		return h.tell(err)
 	}
-	return ""
+	return h.degraded()
 }
 
 func (h *host) tell(err error) string {

@@ -208,17 +208,22 @@ func testBrokenConfiguration(t *testing.T, f *enginetest.Fixture) {
 // used once it is there.
 func testMissingModel(t *testing.T, f *enginetest.Fixture) {
 	place := filepath.Join(t.TempDir(), "model")
-	command := program(t, f, "serve", "--embedder", "onnx", "--embedder-dir", place)
-	session := dial(t, command)
-	if guide := session.InitializeResult().Instructions; !strings.Contains(guide, "no such folder") {
-		t.Errorf("guide: %s", guide)
-	}
+	s := serveHTTP(t, f, "GRAPHMILL_EMBEDDER_KIND=onnx", "GRAPHMILL_EMBEDDER_MODEL_DIR="+place)
+	session := s.connect(t, "2025-06-18")
 	if text := textOf(ask(t, session, "status", nil)); !strings.Contains(text, "Graph knowledge_graph") {
 		t.Errorf("status: %s", text)
 	}
 	question := map[string]any{"question": "Who worked with Charles Babbage?", "top_k": 1}
 	if text := textOf(ask(t, session, "retrieve", question)); !strings.Contains(text, "no such folder") || !strings.Contains(text, "Charles Babbage (Person)") {
 		t.Errorf("without the model: %s", text)
+	}
+	if guide := s.connect(t, "2025-06-18").InitializeResult().Instructions; !strings.Contains(guide, "no such folder") {
+		t.Errorf("guide: %s", guide)
+	}
+	if reply, err := http.Get(s.url + "/health"); err != nil || reply.StatusCode != 200 {
+		t.Errorf("health: %v, %v", reply, err)
+	} else if body, err := io.ReadAll(reply.Body); err != nil || !strings.Contains(string(body), "degraded") {
+		t.Errorf("health: %s, %v", body, err)
 	}
 	models, err := filepath.Abs("../models/minilm")
 	must(t, err)
@@ -245,14 +250,12 @@ func testRequiredLogin(t *testing.T, f *enginetest.Fixture) {
 			t.Errorf("%s: exit %d, %s", c.name, command.ProcessState.ExitCode(), out)
 		}
 	}
-	command := program(t, f, "serve", "--require-read-only-login")
-	command.Env = append(command.Env, append(server, "FALKOR_USERNAME="+f.Writer.User, "FALKOR_PASSWORD="+f.Writer.Secret)...)
-	session := dial(t, command)
-	if guide := session.InitializeResult().Instructions; !strings.Contains(guide, "may also write") {
-		t.Errorf("guide: %s", guide)
-	}
-	if result := ask(t, session, "status", nil); !result.IsError || !strings.Contains(textOf(result), "forbids") {
+	s := serveHTTP(t, f, append(server, "FALKOR_USERNAME="+f.Writer.User, "FALKOR_PASSWORD="+f.Writer.Secret, "GRAPHMILL_QUERYD_REQUIRE_READ_ONLY_LOGIN=true")...)
+	if result := ask(t, s.connect(t, "2025-06-18"), "status", nil); !result.IsError || !strings.Contains(textOf(result), "forbids") {
 		t.Errorf("a call with a login that writes: %s", textOf(result))
+	}
+	if guide := s.connect(t, "2025-06-18").InitializeResult().Instructions; !strings.Contains(guide, "may also write") {
+		t.Errorf("guide: %s", guide)
 	}
 	out, err := program(t, f, "call", "status", "--require-read-only-login").CombinedOutput()
 	if err != nil {
