@@ -45,6 +45,7 @@ func testHops(t *testing.T, f *enginetest.Fixture) {
 	})
 	t.Run("a busy first hop does not crowd the deeper ones out", func(t *testing.T) { testDeeperHops(t, f) })
 	t.Run("without vectors what is stated more comes first", func(t *testing.T) { testHopsWithoutVectors(t, f) })
+	t.Run("a hop or a ranking that fails is told and not fatal", func(t *testing.T) { testFailingRounds(t, f) })
 	if !testing.Short() {
 		t.Run("a hub of 50,000 relations answers in time", func(t *testing.T) { testHub(t, f) })
 	}
@@ -129,6 +130,28 @@ CREATE (h)-[:RELATES {rel_type: 'KNOWS', fact: 'f', description: 'He knows ' + i
 			case report.Path == retrieve.Links && (report.Hits < 40 || report.Error != "of 50002 relations of an entity 10000 were looked at"):
 				t.Errorf("%+v", report)
 			}
+		}
+	}
+}
+
+func testFailingRounds(t *testing.T, f *enginetest.Fixture) {
+	for _, c := range []struct {
+		refuse string
+		search string
+	}{{"indegree(", "neighbours"}, {"UNION ALL", "nearness"}, {"MENTIONED_IN]->(c:Chunk)\nWITH c, count", "mentions"}} {
+		s, store := searcher(t, f, "knowledge_graph")
+		store.refuse = c.refuse
+		result, err := s.Search(t.Context(), retrieve.Request{Question: "Who worked with Charles Babbage?", TopK: 5, Hops: 2})
+		must(t, err)
+		if len(result.Passages) == 0 || len(result.Entities) == 0 || len(result.Facts) == 0 {
+			t.Errorf("without %s nothing is found: %+v", c.search, result)
+		}
+		told := false
+		for _, report := range result.Trace {
+			told = told || report.Search == c.search && report.Error != ""
+		}
+		if !told {
+			t.Errorf("that %s failed is not told: %+v", c.search, result.Trace)
 		}
 	}
 }
