@@ -1,6 +1,7 @@
 package toolserver
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -149,6 +150,25 @@ func (s *running) sessionsOf(over string) []*session {
 		}
 	}
 	return found
+}
+
+// What was not sent cannot be cited, and its number is not given again.
+func TestACancelledCallLeavesNoEvidence(t *testing.T) {
+	s := run(t, "", Limits{}, nil)
+	session := s.connect(t, overHTTP, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := session.CallTool(ctx, callOf("tell", map[string]any{"text": "late", "ms": 300})); err == nil {
+		t.Fatal("it was not cancelled")
+	}
+	eventually(t, "abandoned", func() bool { return s.gate.load().abandoned == 1 })
+	eventually(t, "done", func() bool { return s.gate.load() == load{} })
+	if cited, _ := ask(t, session, "cite", map[string]any{"n": 1}); cited["known"] != false {
+		t.Errorf("it can be cited: %v", cited)
+	}
+	if told, _ := ask(t, session, "tell", map[string]any{"text": "b"}); told["n"] != 2.0 {
+		t.Errorf("its number is given again: %v", told)
+	}
 }
 
 func TestSessionsAreBoundedInNumberAndTime(t *testing.T) {

@@ -68,6 +68,7 @@ func claimSet(t testing.TB, options Options) *Set {
 	var tools []*Tool
 	for name, handler := range map[string]func(context.Context, claimArguments) (*claimResult, error){
 		"tell": func(_ context.Context, in claimArguments) (*claimResult, error) {
+			time.Sleep(time.Duration(in.MS) * time.Millisecond)
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.last++
