@@ -57,9 +57,9 @@ type Relation struct {
 	Type       string   `json:"type"`
 	Target     string   `json:"target"`
 	TargetType string   `json:"target_type"`
-	Statement  string   `json:"statement,omitempty"`
-	Hop        int      `json:"hop,omitempty"` // of links: 1 around the entities found, 2 around where those lead, …
-	Support    int      `json:"support"`       // sentences that state it, in all documents
+	Statement  string   `json:"statement,omitempty"` // the best sentence, unless it is the first of Evidence
+	Hop        int      `json:"hop,omitempty"`       // of links: 1 around the entities found, 2 around where those lead, …
+	Support    int      `json:"support"`             // sentences that state it, in all documents
 	Evidence   []Quote  `json:"evidence"`
 	Score      float64  `json:"score"`
 	FoundBy    []string `json:"found_by"`
@@ -206,7 +206,14 @@ func relations(from []retrieve.Relation) []Relation {
 			Statement: r.Statement, Hop: r.Hop, Support: r.Support, Evidence: []Quote{}, Score: r.Score, FoundBy: r.FoundBy,
 		}
 		for _, q := range r.Evidence {
-			relation.Evidence = append(relation.Evidence, Quote{Place: place(q.Place, q.Text), Text: q.Text})
+			quote := Quote{Place: place(q.Place, q.Text), Text: q.Text}
+			if strings.HasPrefix(quote.Headings, quote.Title) {
+				quote.Title = "" // the trail begins with it, and there are many
+			}
+			relation.Evidence = append(relation.Evidence, quote)
+		}
+		if len(r.Evidence) > 0 && r.Evidence[0].Text == r.Statement {
+			relation.Statement = ""
 		}
 		out = append(out, relation)
 	}
