@@ -96,7 +96,7 @@ func testNearest(t *testing.T, f *enginetest.Fixture) {
 func testPlans(t *testing.T, f *enginetest.Fixture) {
 	s, store := searcher(t, f, "knowledge_graph")
 	result := search(t, s, "Who worked with Charles Babbage?")
-	if n := result.RoundTrips; n != len(store.statements) || n > 11 {
+	if n := result.RoundTrips; n != len(store.statements) || n > 13 {
 		t.Errorf("one question takes %d statements, counted as %d", len(store.statements), n)
 	}
 	result, err := s.Search(t.Context(), retrieve.Request{Question: "Who worked with Charles Babbage?", TopK: 1, Hops: 3})

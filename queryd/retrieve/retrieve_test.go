@@ -77,6 +77,25 @@ func TestNearnessIsOneListMore(t *testing.T) {
 	}
 }
 
+func TestRareWordsWeighMost(t *testing.T) {
+	words, total := weigh([]string{"the", "of", "babbage", "engine", "nowhere"}, []int{500, 500, 2, 40, 0}, 500, 1000)
+	got := map[string]float64{}
+	sum := 0.0
+	for _, w := range words {
+		got[w.query] = w.weight
+		sum += w.weight
+	}
+	if len(words) != 4 || !(got["babbage"] > got["engine"] && got["engine"] > got["(babbage|engine) the"]) || got["(babbage|engine) of"] == 0 {
+		t.Errorf("weights %v", got)
+	}
+	if total <= sum {
+		t.Errorf("a word that is found nowhere weighs nothing: %v of %v", total, sum)
+	}
+	if words, _ := weigh([]string{"the", "of"}, []int{500, 500}, 500, 1000); len(words) != 0 {
+		t.Errorf("common words alone are looked for: %v", words)
+	}
+}
+
 func TestAPassageIsAsCloseAsWhatItStates(t *testing.T) {
 	fact := Relation{SourceID: "a", Type: "T", TargetID: "b", evidence: []quoteAt{{chunk: "states"}}}
 	words := &task{path: Passages, search: "full text", chunks: []string{"words", "new"}, words: map[string]float64{"words": 1, "new": 0.5}}

@@ -3,6 +3,9 @@ package retrieve
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
@@ -13,57 +16,200 @@ import (
 // that does not say how many it holds.
 const unknownSize = 10_000
 
-// byText looks whether the words of a label are indexed, and prepares to look the
-// question's up. Every word is looked up by itself: of a query for any of several
-// words the engine divides the score by how far apart they stand, so that what
-// holds one of them came before what holds all.
-func (s *search) byText(t *task, label, property string, count int) (params cypher.Params, err error) {
+// maxWords is how many words of a question are looked up.
+const maxWords = 16
+
+// rare is how many things may hold a word that candidates are taken from; the
+// second is tried when no word is as rare as the first. The engine takes about
+// a microsecond for each hit of a word, and common words have many.
+var rare = [...]int{500, 5000}
+
+// ofCommon is how many times as many things as rare allows are taken to hold a
+// more common word; they are not counted.
+const ofCommon = 10
+
+// lookup finds what holds the words of a question in the full-text index of one
+// label. Every word is looked up by itself: of a query for any of several words
+// the engine divides the score by how far apart they stand, so that what holds
+// one of them comes before what holds all.
+type lookup struct {
+	count func(cypher.Params) cypher.Statement
+	find  func(cypher.Params) cypher.Statement
+	size  int // things of the label in the graph
+}
+
+// word is what the index is asked for, and what it says of a thing that holds it.
+type word struct {
+	query  string
+	weight float64
+}
+
+// byText looks whether the words of a label are indexed.
+func (s *search) byText(t *task, label, property string) (terms []string, err error) {
 	if t.note, err = s.usable(label, property, "FULLTEXT"); err != nil {
 		return nil, err
 	}
-	terms := fulltext.Terms(s.Question)
-	if len(terms) == 0 {
+	if terms = fulltext.Terms(s.Question); len(terms) == 0 {
 		return nil, fmt.Errorf("the question holds no word to look up")
 	}
-	if count == 0 {
-		count = unknownSize
-	}
-	return cypher.Params{"k": s.depth(), "terms": terms, "all": float64(count)}, nil
+	return terms[:min(len(terms), maxWords)], nil
 }
 
-// weighed weighs each word by how rare it is, one that is found nowhere too: then
-// half a thing holds it. A thing's share is the weight of the words that it holds.
-const weighed = `
-WITH term, collect(node) AS hits
-WITH hits, log(1 + $all / size(hits)) AS weight
-WITH collect({hits: hits, weight: weight}) AS found, sum(weight) AS known, count(weight) AS terms
-WITH found, known + (size($terms) - terms) * log(1 + $all * 2) AS total UNWIND found AS word UNWIND word.hits AS node
-WITH node, total, sum(word.weight) AS held WITH node, held / total AS share
-`
+// run hands over what holds words, with the share of all words' weight. The first
+// statement counts, the second finds.
+func (l lookup) run(ctx context.Context, s *search, terms []string, take func(rows *conn.Rows, i int, share float64)) error {
+	for _, most := range rare {
+		counts, err := l.counts(ctx, s, terms, most)
+		if err != nil {
+			return err
+		}
+		words, total := weigh(terms, counts, most, l.size)
+		if len(words) == 0 {
+			if slices.Max(counts) == 0 {
+				return nil
+			}
+			continue
+		}
+		records := make([]cypher.Record, 0, len(words))
+		for _, w := range words {
+			records = append(records, cypher.Record{{Name: "query", Value: w.query}, {Name: "weight", Value: w.weight}})
+		}
+		return s.query(ctx, l.find(cypher.Params{"words": records, "k": s.depth()}), func(rows *conn.Rows, i int) {
+			take(rows, i, rows.Float(i, "held")/total)
+		})
+	}
+	return nil
+}
+
+// counts says how many things hold each word, most at most.
+func (l lookup) counts(ctx context.Context, s *search, terms []string, most int) ([]int, error) {
+	params := cypher.Params{"most": most}
+	for i := range maxWords {
+		term := "zzzzqqqqzzzz" // no word
+		if i < len(terms) {
+			term = terms[i]
+		}
+		params[fmt.Sprint("t", i)] = term
+	}
+	counts := make([]int, maxWords)
+	err := s.query(ctx, l.count(params), func(rows *conn.Rows, i int) {
+		counts[rows.Int(i, "term")] = rows.Int(i, "n")
+	})
+	return counts[:len(terms)], err
+}
+
+// weigh weighs each word by how few things hold it; one that is found nowhere too,
+// as if half a thing held it. Common words are looked for only where a rare one
+// stands. No word is rare enough: nothing is looked for.
+func weigh(terms []string, counts []int, most, size int) (words []word, total float64) {
+	if size == 0 {
+		size = unknownSize
+	}
+	idf := func(n float64) float64 { return math.Log(1 + float64(size)/n) }
+	var few, common []string
+	for i, term := range terms {
+		switch n := counts[i]; {
+		case n == 0:
+			total += idf(0.5)
+		case n < most:
+			few = append(few, term)
+			words = append(words, word{term, idf(float64(n))})
+		default:
+			common = append(common, term)
+		}
+	}
+	if len(few) == 0 {
+		return nil, 0
+	}
+	for _, term := range common {
+		words = append(words, word{"(" + strings.Join(few, "|") + ") " + term, idf(float64(ofCommon * most))})
+	}
+	for _, w := range words {
+		total += w.weight
+	}
+	return words, total
+}
 
 func (s *search) passagesByText(ctx context.Context, t *task) error {
-	params, err := s.byText(t, "Chunk", "text", s.meta.Counts.Chunks)
+	terms, err := s.byText(t, "Chunk", "text")
 	if err != nil {
 		return err
 	}
 	t.words = map[string]float64{}
-	return s.query(ctx, cypher.New(`UNWIND $terms AS term CALL db.idx.fulltext.queryNodes('Chunk', term) YIELD node`+weighed+
-		`RETURN node.id AS id, share ORDER BY share DESC, id LIMIT $k`, params), func(rows *conn.Rows, i int) {
+	l := lookup{size: s.meta.Counts.Chunks,
+		count: func(p cypher.Params) cypher.Statement { return cypher.New(countChunks, p) },
+		find: func(p cypher.Params) cypher.Statement {
+			return cypher.New(`UNWIND $words AS word CALL db.idx.fulltext.queryNodes('Chunk', word.query) YIELD node`+mostHeld+`RETURN node.id AS id, held ORDER BY held DESC, id`, p)
+		},
+	}
+	return l.run(ctx, s, terms, func(rows *conn.Rows, i int, share float64) {
 		id := rows.String(i, "id")
 		t.chunks = append(t.chunks, id)
-		t.words[id] = rows.Float(i, "share")
+		t.words[id] = share
 	})
 }
 
 func (s *search) entitiesByText(ctx context.Context, t *task) error {
-	params, err := s.byText(t, "__Entity__", "name", s.meta.Counts.Entities)
+	terms, err := s.byText(t, "__Entity__", "name")
 	if err != nil {
 		return err
 	}
-	return s.query(ctx, cypher.New(`UNWIND $terms AS term CALL db.idx.fulltext.queryNodes('__Entity__', term) YIELD node`+weighed+
-		`RETURN node.id AS id, node.name AS name, node.type AS type, node.description AS description, node.aliases AS aliases,
-       coalesce(node.mention_count, size(node.source_chunk_ids)) AS mentions, share
-ORDER BY share DESC, mentions DESC, id LIMIT $k`, params), func(rows *conn.Rows, i int) {
+	l := lookup{size: s.meta.Counts.Entities,
+		count: func(p cypher.Params) cypher.Statement { return cypher.New(countEntities, p) },
+		find: func(p cypher.Params) cypher.Statement {
+			return cypher.New(`UNWIND $words AS word CALL db.idx.fulltext.queryNodes('__Entity__', word.query) YIELD node`+mostHeld+
+				`RETURN node.id AS id, node.name AS name, node.type AS type, node.description AS description, node.aliases AS aliases,
+       coalesce(node.mention_count, size(node.source_chunk_ids)) AS mentions, held
+ORDER BY held DESC, mentions DESC, id`, p)
+		},
+	}
+	return l.run(ctx, s, terms, func(rows *conn.Rows, i int, _ float64) {
 		t.entities = append(t.entities, readEntity(rows, i))
 	})
 }
+
+const mostHeld = `
+WITH node, sum(word.weight) AS held ORDER BY held DESC, node.id LIMIT $k
+`
+
+// One branch for each word. LIMIT inside of CALL {} would be shorter, but cut
+// short, the procedure goes on with the last word's hits for the next one.
+const (
+	countOfChunk  = `CALL db.idx.fulltext.queryNodes('Chunk', $t`
+	countOfEntity = `CALL db.idx.fulltext.queryNodes('__Entity__', $t`
+	upTo          = `) YIELD node WITH node LIMIT $most RETURN `
+	asTerm        = ` AS term, count(node) AS n`
+	orElse        = ` UNION ALL `
+	countChunks   = countOfChunk + `0` + upTo + `0` + asTerm + orElse +
+		countOfChunk + `1` + upTo + `1` + asTerm + orElse +
+		countOfChunk + `2` + upTo + `2` + asTerm + orElse +
+		countOfChunk + `3` + upTo + `3` + asTerm + orElse +
+		countOfChunk + `4` + upTo + `4` + asTerm + orElse +
+		countOfChunk + `5` + upTo + `5` + asTerm + orElse +
+		countOfChunk + `6` + upTo + `6` + asTerm + orElse +
+		countOfChunk + `7` + upTo + `7` + asTerm + orElse +
+		countOfChunk + `8` + upTo + `8` + asTerm + orElse +
+		countOfChunk + `9` + upTo + `9` + asTerm + orElse +
+		countOfChunk + `10` + upTo + `10` + asTerm + orElse +
+		countOfChunk + `11` + upTo + `11` + asTerm + orElse +
+		countOfChunk + `12` + upTo + `12` + asTerm + orElse +
+		countOfChunk + `13` + upTo + `13` + asTerm + orElse +
+		countOfChunk + `14` + upTo + `14` + asTerm + orElse +
+		countOfChunk + `15` + upTo + `15` + asTerm
+	countEntities = countOfEntity + `0` + upTo + `0` + asTerm + orElse +
+		countOfEntity + `1` + upTo + `1` + asTerm + orElse +
+		countOfEntity + `2` + upTo + `2` + asTerm + orElse +
+		countOfEntity + `3` + upTo + `3` + asTerm + orElse +
+		countOfEntity + `4` + upTo + `4` + asTerm + orElse +
+		countOfEntity + `5` + upTo + `5` + asTerm + orElse +
+		countOfEntity + `6` + upTo + `6` + asTerm + orElse +
+		countOfEntity + `7` + upTo + `7` + asTerm + orElse +
+		countOfEntity + `8` + upTo + `8` + asTerm + orElse +
+		countOfEntity + `9` + upTo + `9` + asTerm + orElse +
+		countOfEntity + `10` + upTo + `10` + asTerm + orElse +
+		countOfEntity + `11` + upTo + `11` + asTerm + orElse +
+		countOfEntity + `12` + upTo + `12` + asTerm + orElse +
+		countOfEntity + `13` + upTo + `13` + asTerm + orElse +
+		countOfEntity + `14` + upTo + `14` + asTerm + orElse +
+		countOfEntity + `15` + upTo + `15` + asTerm
+)
