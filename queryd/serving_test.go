@@ -29,10 +29,10 @@ func TestServing(t *testing.T) {
 	t.Run("broken configuration", func(t *testing.T) { testBrokenConfiguration(t, f) })
 	t.Run("missing model", func(t *testing.T) { testMissingModel(t, f) })
 	t.Run("read-only login", func(t *testing.T) { testRequiredLogin(t, f) })
-	t.Run("load", func(t *testing.T) { testLoad(t, f) })
 	if testing.Short() {
-		return // further processes, which the race detector slows down tenfold
+		return // further processes, and many clients, which the race detector slows down tenfold
 	}
+	t.Run("load", func(t *testing.T) { testLoad(t, f) })
 	t.Run("scripts", func(t *testing.T) { testServingScripts(t, f) })
 	t.Run("python", func(t *testing.T) { testPythonClient(t, f) })
 	t.Run("inspector", func(t *testing.T) { testInspector(t, f) })
