@@ -1,7 +1,8 @@
 // Package quality measures what extraction and resolution get right on a set
-// of passages that people labelled (examples/labelled). It owns the reading of
-// the set, the measures and their table; the extractors are its caller's. Its
-// tests hold the default pipeline to committed figures.
+// of passages that people labelled (examples/labelled), and what retrieval finds
+// of the answers to a set of questions (examples/questions.md). It owns the
+// reading of the sets, the measures and their tables; extractors and searches are
+// its caller's. Its tests hold the default pipeline to committed figures.
 package quality
 
 import (
