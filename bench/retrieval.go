@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
 	"graphmill/pipeline/falkor/reader"
-	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/models"
 	"graphmill/pipeline/models/local"
 	"graphmill/queryd/retrieve"
@@ -127,32 +125,6 @@ func (w *world) generatedToAsk(ctx context.Context, embedder models.Embedder) (a
 	return a, nil
 }
 
-// countingStore counts what a search sends.
-type countingStore struct {
-	*reader.Reader
-	trips atomic.Int64
-}
-
-func (c *countingStore) Query(ctx context.Context, graph string, statement cypher.Statement) (*conn.Rows, error) {
-	c.trips.Add(1)
-	return c.Reader.Query(ctx, graph, statement)
-}
-
-func (c *countingStore) Meta(ctx context.Context, graph string) (shape.Meta, error) {
-	c.trips.Add(1)
-	return c.Reader.Meta(ctx, graph)
-}
-
-func (c *countingStore) Indexes(ctx context.Context, graph string) ([]shape.Index, error) {
-	c.trips.Add(1)
-	return c.Reader.Indexes(ctx, graph)
-}
-
-func (c *countingStore) Exists(ctx context.Context, graph string) (bool, error) {
-	c.trips.Add(1)
-	return c.Reader.Exists(ctx, graph)
-}
-
 // timedEmbedder keeps how long the model took.
 type timedEmbedder struct {
 	models.Embedder
@@ -172,14 +144,15 @@ func (w *world) askLibrary(ctx context.Context, t *table, a asked, embedder mode
 		return err
 	}
 	defer release()
-	store, model := &countingStore{Reader: reader.New(client, reader.Options{})}, &timedEmbedder{Embedder: embedder}
-	searcher := &retrieve.Searcher{Store: store, Graph: a.graph, Embedder: func(context.Context) (models.Embedder, error) { return model, nil }}
+	model := &timedEmbedder{Embedder: embedder}
+	searcher := &retrieve.Searcher{Store: reader.New(client, reader.Options{}), Graph: a.graph, Embedder: func(context.Context) (models.Embedder, error) { return model, nil }}
 	var total, besides durations
 	trips := 0
 	for round := range w.rounds + 1 {
 		for _, question := range a.questions {
-			began, before := time.Now(), store.trips.Load()
+			began := time.Now()
 			result, err := searcher.Search(ctx, retrieve.Request{Question: question, TopK: 10})
+			took := time.Since(began)
 			if err != nil {
 				return fmt.Errorf("ask %s: %w", a.name, err)
 			}
@@ -189,9 +162,8 @@ func (w *world) askLibrary(ctx context.Context, t *table, a asked, embedder mode
 			if round == 0 {
 				continue // warms up
 			}
-			took := time.Since(began)
 			total, besides = append(total, took), append(besides, took-model.spent)
-			trips = max(trips, int(store.trips.Load()-before))
+			trips = max(trips, result.RoundTrips)
 		}
 	}
 	p50, p95 := total.at(0.5), total.at(0.95)
