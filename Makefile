@@ -67,7 +67,7 @@ soak: deps ## the long tests: kill -9 again and again for SOAK_TIME, then every 
 
 bench: export BENCH_CORPUS := $(BENCH_CORPUS)
 bench: export BENCH := $(BENCH)
-bench: deps ## measure ingestion of BENCH_CORPUS against its limits; BENCH chooses sections
+bench: deps ## measure ingestion of BENCH_CORPUS, and retrieval, against their limits; BENCH chooses sections
 	$(GO) run ./bench
 
 interop: export INTEROP_CORPUS := $(INTEROP_CORPUS)
