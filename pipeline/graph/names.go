@@ -53,11 +53,16 @@ func foldUnicode(name string) string {
 // characters out, lines joined, white space collapsed, surrounding quotes and a
 // trailing possessive off. Case and typographic quotes inside are kept, and so are the
 // joiners that Persian, Indic scripts and emoji need. Its NameKey is the
-// name's.
+// name's; it is "" when that is.
 func DisplayName(name string) string {
 	name = joinLines(strings.Map(dropControl, name))
 	if !isASCII(name) {
 		name = norm.NFC.String(strings.Map(dropUnseen, strings.ToValidUTF8(name, "\ufffd")))
+	}
+	// What names nothing is not shown either. Signs that only a key folds would
+	// leave the s of a possessive here.
+	if NameKey(name) == "" {
+		return ""
 	}
 	return bareName(strings.Join(strings.Fields(name), " "))
 }
@@ -99,7 +104,7 @@ const apostrophes = "'‘’‚‛ʼ′`´＇‹›"
 func bareName(name string) string {
 	for {
 		bare := strings.TrimRight(name, quotes+" ")
-		if r, size := utf8.DecodeLastRuneInString(bare); r == 's' || r == 'S' || r == 'ｓ' || r == 'Ｓ' {
+		if r, size := utf8.DecodeLastRuneInString(bare); isS(r) {
 			stem := bare[:len(bare)-size]
 			if r, size := utf8.DecodeLastRuneInString(stem); strings.ContainsRune(apostrophes, r) {
 				bare = stem[:len(stem)-size]
@@ -111,6 +116,14 @@ func bareName(name string) string {
 		}
 		name = bare
 	}
+}
+
+// isS knows an s in every form that a key folds to one: full width, raised, long.
+func isS(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == 's' || r == 'S'
+	}
+	return cases.Fold().String(norm.NFKC.String(string(r))) == "s"
 }
 
 // NameDifference says in what two spellings of one key differ: "case",
