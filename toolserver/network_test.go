@@ -29,6 +29,7 @@ func TestWhoMayCall(t *testing.T) {
 		{"no token", "/mcp", nil, 401, "Authorization: Bearer TOKEN"},
 		{"another scheme", "/mcp", []string{"Authorization", "Basic " + aliceToken}, 401, ""},
 		{"a wrong token", "/mcp", []string{"Authorization", "Bearer " + aliceToken + "x"}, 401, ""},
+		{"two tokens", "/mcp", []string{"Authorization", "Bearer " + bobToken, "Authorization", "Bearer " + aliceToken}, 401, ""},
 		{"an empty token", "/mcp", []string{"Authorization", "Bearer "}, 401, ""},
 		{"no token for a stream", "/sse", nil, 401, ""},
 		{"no token for another path", "/x", nil, 401, ""},
@@ -105,6 +106,10 @@ func TestRequestsAreBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"a head that does not end": "POST /mcp HTTP/1.1\r\nHost: localhost\r\n",
 		"a body that does not end": "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + bobToken + "\r\nContent-Length: 100\r\n\r\n{",
+		"a body without a token":   "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{",
+		"a body in pieces":         "POST /x HTTP/1.1\r\nHost: evil.example\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+		"a body of a stream":       "GET /sse HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + bobToken + "\r\nContent-Length: 100\r\n\r\n{",
+		"a body of a deletion":     "DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + bobToken + "\r\nContent-Length: 100\r\n\r\n{",
 	} {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
@@ -117,6 +122,16 @@ func TestRequestsAreBounded(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, reply, err)
 		}
 		connection.Close()
+	}
+	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprint(connection, "POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+	_ = connection.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if reply, err := io.ReadAll(connection); err != nil || !bytes.Contains(reply, []byte(`{"status":"ok"}`)) {
+		t.Errorf("health with a body that does not end: %q, %v", reply, err)
 	}
 }
 

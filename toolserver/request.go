@@ -25,6 +25,7 @@ import (
 func (n *network) serve(w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w}
 	defer n.finish(out)
+	n.boundBody(out, r)
 	if r.URL.Path == "/health" {
 		n.health(out, r)
 		return
@@ -50,6 +51,7 @@ func (n *network) serve(w http.ResponseWriter, r *http.Request) {
 func (n *network) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w}
 	defer n.finish(out)
+	n.boundBody(out, r)
 	if r.URL.Path != "/metrics" {
 		refuse(out, http.StatusNotFound, nil, "There is nothing at this path. Hint: metrics are at /metrics.")
 		return
@@ -93,7 +95,8 @@ func (n *network) allowed(w http.ResponseWriter, r *http.Request) (*http.Request
 	if !n.Tokens.Any() {
 		return r, true
 	}
-	scheme, secret, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	given := r.Header.Values("Authorization")
+	scheme, secret, _ := strings.Cut(strings.TrimSpace(strings.Join(given, ",")), " ")
 	owner, ok := n.Tokens.holder(strings.TrimSpace(secret))
 	if !strings.EqualFold(scheme, "bearer") || !ok {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -161,13 +164,21 @@ func isLoopbackName(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// readBody takes the message in, within its size and time, and returns its id.
+// boundBody gives the body of a request its time, whether anything reads it or
+// not: before it answers a request that was refused, net/http reads what is left.
+func (n *network) boundBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(n.limits.HeaderTime)) // no connection that cannot
+	}
+}
+
+// readBody takes the message in, within its size and time, and returns its id. A
+// body where none belongs is taken in too: while one is due, net/http does not
+// notice that the client of a stream has left.
 func (n *network) readBody(w http.ResponseWriter, r *http.Request) (id json.RawMessage, ok bool) {
-	if r.Method != http.MethodPost {
+	if r.ContentLength == 0 {
 		return nil, true
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(n.limits.HeaderTime)) // no connection that cannot
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, n.limits.BodyBytes))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -178,7 +189,11 @@ func (n *network) readBody(w http.ResponseWriter, r *http.Request) (id json.RawM
 		refuse(w, http.StatusRequestTimeout, nil, fmt.Sprintf("The message did not arrive within %s. Hint: Send it again.", n.limits.HeaderTime))
 		return nil, false
 	}
-	_ = control.SetReadDeadline(time.Time{})
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if r.Method != http.MethodPost {
+		r.Body = http.NoBody
+		return nil, true
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if len(body) > 0 && !json.Valid(body) {
 		refuse(w, http.StatusBadRequest, nil, "The body is not JSON. Hint: Send one JSON-RPC message.")

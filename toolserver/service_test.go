@@ -226,7 +226,7 @@ func send(t testing.TB, method, url, body string, headers ...string) (int, strin
 		if headers[i] == "Host" {
 			request.Host = headers[i+1]
 		} else {
-			request.Header.Set(headers[i], headers[i+1])
+			request.Header.Add(headers[i], headers[i+1])
 		}
 	}
 	reply, err := http.DefaultClient.Do(request)
