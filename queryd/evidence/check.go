@@ -112,13 +112,8 @@ func (c *checking) sentences() []sentence {
 	rest := c.markers
 	for _, r := range prose.Sentences(c.bare) {
 		s := sentence{Range: r}
-		for len(rest) > 0 && rest[0].start < r.Start {
-			if n := len(list); n > 0 && c.follows(&list[n-1], rest[0], r.Start) {
-				list[n-1].after = append(list[n-1].after, rest[0])
-			} else {
-				s.markers = append(s.markers, rest[0])
-			}
-			rest = rest[1:]
+		if n := len(list); n > 0 {
+			rest = rest[c.follow(&list[n-1], rest, r.Start):]
 		}
 		for len(rest) > 0 && rest[0].start < r.End {
 			s.markers = append(s.markers, rest[0])
@@ -135,21 +130,22 @@ func (c *checking) sentences() []sentence {
 	return list
 }
 
-// follows reports whether a citation between two sentences belongs to the one
-// before it: it touches that, or that has none of its own, or no other sentence
-// stands in the paragraph.
-func (c *checking) follows(before *sentence, m marker, next int) bool {
+// follow gives a sentence those of the citations before the next one that belong
+// to it, and returns how many: a citation that touches it or the one before, or
+// any when it has none of its own or no other sentence stands in the paragraph.
+// Behind one that does not belong to it none does.
+func (c *checking) follow(before *sentence, markers []marker, next int) int {
 	end := before.End
-	if n := len(before.after); n > 0 {
-		end = before.after[n-1].end
+	lastBreak := end + strings.LastIndex(c.text[end:next], "\n\n") // of a paragraph; before end when there is none
+	for i, m := range markers {
+		touches := end == m.start || len(before.markers) == 0
+		if m.start >= next || strings.Contains(c.text[end:m.start], "\n\n") || !touches && lastBreak < m.end {
+			return i
+		}
+		before.after = append(before.after, m)
+		end = m.end
 	}
-	switch {
-	case strings.Contains(c.text[end:m.start], "\n\n"):
-		return false
-	case end == m.start, len(before.markers) == 0:
-		return true
-	}
-	return strings.Contains(c.text[m.end:next], "\n\n")
+	return len(markers)
 }
 
 // tableRule reports whether a line stands between the head and the rows of a

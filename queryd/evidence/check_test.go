@@ -285,6 +285,8 @@ var hostile = map[string]string{
 	"lists":            "[" + strings.Repeat("1,", 1<<19),
 	"open ranges":      strings.Repeat("[1-", 1<<18),
 	"wide ranges":      strings.Repeat("[1-99]", 1<<17),
+	"behind":           "Bob 5 [1]." + strings.Repeat(" [1]", 1<<19) + " Ray Bob ran.",
+	"behind, apart":    "Bob 5 [1]." + strings.Repeat(" [1]", 1<<19) + "\n\nRay Bob ran.",
 	"ranges":           strings.Repeat("Bob Ray [1-99]. ", 1<<16),
 	"digits":           strings.Repeat("9", 1<<20),
 	"numbers":          strings.Repeat("1,000 ", 1<<17),
