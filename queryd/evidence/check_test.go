@@ -19,7 +19,7 @@ func session() *Ledger {
 		Item{Tool: "retrieve", Kind: Entity, Content: "Corvane Systems\nOrganization\nCorvane Systems makes pumps in Zürich."},
 		Item{Tool: "status", Kind: Graph, Content: "Graph kb: 12 documents, 300 chunks"},
 		Item{Tool: "retrieve", Kind: Fact, Content: "Globex (Organization) ACQUIRED Initech (Organization)\nGlobex acquired Initech for $3.5M in 2004."},
-		Item{Tool: "retrieve", Kind: Passage, Content: "Version 1.2.3 of the X-200 came on 2021-03-09, its second release."},
+		Item{Tool: "retrieve", Kind: Passage, Content: "Version 1.2.3 of the X-200 came on 2021-03-09, its second release. この館は2011年に開館した。"},
 	)
 	return l
 }
@@ -146,6 +146,14 @@ func TestFiguresAndNamesMustStandInTheEvidence(t *testing.T) {
 		"other scripts' digits are digits": {
 			"Seit １９９８ und ١٩٩٨ [1]. →",
 			"Seit １９９９ [1]. → １９９９",
+		},
+		"a number within letters that have no capitals is a number": {
+			"東京大学は1998年に設立された[1]。 →",
+			"東京大学は1999年に設立された[1]。 → 1999",
+			"ปี1999 พ [1]. → 1999",
+			"It opened in 2011 [6]. →",
+			"It opened in 2012 [6]. → 2012",
+			"第２０１１号 v2011 [6]. →",
 		},
 		"the file's path is not searched, its headings are": {
 			"There are 4711 of them [1]. → 4711",

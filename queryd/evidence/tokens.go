@@ -39,11 +39,18 @@ func tokensOf(text string, take func(token)) {
 }
 
 // takeWord reads letters, marks and digits; of a version such as v1.2 all of it.
+// Letters without capitals end before a digit: in such scripts a number follows
+// them without a space, as in 西暦1998年.
 func takeWord(text string, at int, glued bool, take func(token)) int {
 	start := at
+	plain := false // the last letter was one of a script without capitals
 	for at < len(text) {
 		r, size := utf8.DecodeRuneInString(text[at:])
+		if plain && unicode.IsDigit(r) {
+			break
+		}
 		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
+			plain = unicode.Is(unicode.Lo, r) || plain && unicode.IsMark(r)
 			at += size
 			continue
 		}
