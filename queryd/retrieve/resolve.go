@@ -19,6 +19,7 @@ const (
 	DocumentChanged State = "document_changed" // another version, in which the text stands where it stood
 	Moved           State = "moved"            // another version, in which the text stands elsewhere
 	TextChanged     State = "text_changed"     // the text is not in the document any more
+	Altered         State = "altered"          // the document is as it was and holds no such text: the handle is not as it was given, or the document is read otherwise now
 	Gone            State = "gone"             // the document is not in the graph any more
 )
 
@@ -46,15 +47,17 @@ func (s *Searcher) Resolve(ctx context.Context, handle evidence.Handle) (*Resolv
 	if !known {
 		return &Resolved{State: Gone, Place: Place{Document: string(handle.Document)}}, nil
 	}
-	out, stitched := at(chunks, handle.Span)
+	out, gaps := at(chunks, handle.Span)
 	same := handle.FromContent(out.Place.hash)
 	switch {
-	case same && (handle.Names(out.Text) || stitched):
+	case same && (handle.Names(out.Text) || gaps && out.Place.Span == handle.Span): // white space that no chunk holds cannot be compared
 		out.State = Unchanged
 	case handle.Names(out.Text):
 		out.State = DocumentChanged
 	default:
-		out.State = TextChanged
+		if out.State = TextChanged; same {
+			out.State = Altered
+		}
 		whole := graph.Span{Start: 0, End: 1 << 40}
 		if chunks, _, err = run.chunksOf(ctx, handle.Document, whole); err != nil {
 			return nil, err
@@ -81,10 +84,12 @@ RETURN c.id AS id, c.text AS text, `+placeColumns+` ORDER BY start, id LIMIT $mo
 	return chunks, len(chunks) > 0, err
 }
 
-// at puts together what stands at a span. A text that no chunk holds alone is
-// stitched: chunks may overlap, and leave out white space between them.
-func at(chunks []Passage, span graph.Span) (out *Resolved, stitched bool) {
+// at puts together what stands at a span, which may be less than all of it. A text
+// that no chunk holds alone is stitched: chunks may overlap, and leave out white
+// space between them; gaps says that they did.
+func at(chunks []Passage, span graph.Span) (out *Resolved, gaps bool) {
 	out = &Resolved{Place: chunks[0].Place}
+	out.Place.Span = span
 	var text []rune
 	reached := span.Start
 	for i, c := range chunks {
@@ -101,17 +106,20 @@ func at(chunks []Passage, span graph.Span) (out *Resolved, stitched bool) {
 		if end <= reached {
 			continue
 		}
+		if len(text) == 0 {
+			reached = start
+			out.Place.Span.Start = start
+		}
 		for ; reached < start; reached++ {
-			if len(text) > 0 {
-				text = append(text, ' ')
-			}
+			text, gaps = append(text, ' '), true
 		}
 		text = append(text, runes[reached-c.Span.Start:end-c.Span.Start]...)
 		reached = end
+		out.Place.Span.End = end
 		out.Place.Last, out.Place.LastPage = chunks[i].Last, chunks[i].LastPage
 	}
-	out.Text, out.Place.Span = string(text), span
-	return out, out.Text != ""
+	out.Text = string(text)
+	return out, gaps
 }
 
 // lookFor finds a text that is now a chunk or a sentence elsewhere.

@@ -69,11 +69,16 @@ func newResolved(handle evidence.Handle, found *retrieve.Resolved) *Resolved {
 	case retrieve.DocumentChanged:
 		out.Hint = "The document has changed since, but this text stands where it stood; `handle` names it in the document as it is now."
 	case retrieve.Moved:
-		out.Hint = "The document has changed since, and this text stands elsewhere in it now; `handle` names the new place."
+		out.Hint = "This text stands elsewhere in the document now; `handle` names the new place."
 	case retrieve.TextChanged:
 		out.Hint = "The document has changed since, and the text that was named is not in it any more; what is shown stands in its place."
 		if out.Content == "" {
 			out.Hint = "The document has changed since, and nothing stands in that place any more."
+		}
+	case retrieve.Altered:
+		out.Hint = "The document has not changed, but what the handle names is not in it: the handle is not as retrieve gave it, or the document is read otherwise now. What is shown stands in its place."
+		if out.Content == "" {
+			out.Hint = "The document has not changed, but nothing stands in the place that the handle names: it is not as retrieve gave it."
 		}
 	case retrieve.Gone:
 		out.Hint = "The document is not in the graph any more: it was forgotten, or its file has another name now. Search for its words with retrieve."
