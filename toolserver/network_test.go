@@ -135,6 +135,26 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 }
 
+func TestEachMessageOfABatchCounts(t *testing.T) {
+	s := run(t, twoTokens, Limits{PerMinute: 12}, nil)
+	batch := func(size int) string { return "[" + strings.Repeat(ping+",", size-1) + ping + "]" }
+	for _, c := range []struct {
+		body   string
+		status int
+		text   string
+	}{
+		{batch(2), 200, `"id":3`},
+		{batch(2), 429, "Retry in 5 s"},
+		{batch(1), 200, `"id":3`},
+		{batch(1), 429, "Retry in"},
+		{batch(4), 413, "more than 3 messages"},
+	} {
+		if status, body, _ := send(t, "POST", s.url+"/mcp", c.body, "Authorization", "Bearer "+aliceToken); status != c.status || !strings.Contains(body, c.text) {
+			t.Errorf("%s: %d %s", c.body, status, body)
+		}
+	}
+}
+
 func TestTokensAreReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	put := func(text string) {

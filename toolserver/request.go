@@ -113,11 +113,17 @@ func (n *network) admitted(w http.ResponseWriter, r *http.Request) (*http.Reques
 	if !ok {
 		return nil, false
 	}
-	id, ok := n.readBody(w, r)
+	body, ok := n.readBody(w, r)
 	if !ok {
 		return nil, false
 	}
-	if wait := n.overRate(ownerOf(r.Context())); wait > 0 {
+	id, most := idOf(body), n.burst()
+	messages := messagesIn(body, most)
+	if messages > most {
+		refuse(w, http.StatusRequestEntityTooLarge, nil, fmt.Sprintf("The batch holds more than %d messages. Hint: Send fewer at once.", most))
+		return nil, false
+	}
+	if wait := n.overRate(ownerOf(r.Context()), messages); wait > 0 {
 		seconds := int(math.Ceil(wait.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		refuse(w, http.StatusTooManyRequests, id, fmt.Sprintf("The server is busy: this client sends more than %d requests a minute. Hint: Retry in %d s.", n.limits.PerMinute, seconds))
@@ -172,10 +178,10 @@ func (n *network) boundBody(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readBody takes the message in, within its size and time, and returns its id. A
-// body where none belongs is taken in too: while one is due, net/http does not
+// readBody takes the message in, within its size and time, and returns it. A body
+// where none belongs is taken in too: while one is due, net/http does not
 // notice that the client of a stream has left.
-func (n *network) readBody(w http.ResponseWriter, r *http.Request) (id json.RawMessage, ok bool) {
+func (n *network) readBody(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	if r.ContentLength == 0 {
 		return nil, true
 	}
@@ -199,20 +205,40 @@ func (n *network) readBody(w http.ResponseWriter, r *http.Request) (id json.RawM
 		refuse(w, http.StatusBadRequest, nil, "The body is not JSON. Hint: Send one JSON-RPC message.")
 		return nil, false
 	}
-	return idOf(body), true
+	return body, true
 }
 
-// overRate returns how long a token must wait before its next request, 0 for not
-// at all. It may spend a quarter of a minute's requests at once.
-func (n *network) overRate(owner string) time.Duration {
+// messagesIn counts the messages of a batch, which old versions of the protocol
+// know, up to one more than most. What is no batch is one.
+func messagesIn(body []byte, most int) int {
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		return 1
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	_, _ = decoder.Token() // the bracket; it is valid JSON
+	count := 0
+	for count <= most && decoder.More() {
+		var message json.RawMessage
+		_ = decoder.Decode(&message)
+		count++
+	}
+	return max(count, 1)
+}
+
+// burst is how many requests a token may send at once: a quarter of a minute's.
+func (n *network) burst() int { return max(n.limits.PerMinute/4, 1) }
+
+// overRate returns how long a token must wait before it sends so many requests
+// more, 0 for not at all. They are no more than a burst.
+func (n *network) overRate(owner string, requests int) time.Duration {
 	n.mu.Lock()
 	limiter := n.limiters[owner]
 	if limiter == nil {
-		limiter = rate.NewLimiter(rate.Limit(float64(n.limits.PerMinute)/60), max(n.limits.PerMinute/4, 1))
+		limiter = rate.NewLimiter(rate.Limit(float64(n.limits.PerMinute)/60), n.burst())
 		n.limiters[owner] = limiter
 	}
 	n.mu.Unlock()
-	next := limiter.Reserve()
+	next := limiter.ReserveN(time.Now(), requests)
 	wait := next.Delay()
 	if wait > 0 {
 		next.Cancel()
