@@ -11,7 +11,7 @@ DEMO_CORPUS ?= examples/corpus
 DEMO_CONFIG ?= examples/graphmill.yaml
 DEMO_QUESTION ?= Who founded Debian, and when?
 
-TEST_TIMEOUT ?= 10m
+TEST_TIMEOUT ?= 20m
 SOAK_TIME ?= 10m
 FUZZ_TIME ?= 1m
 BENCH ?= .

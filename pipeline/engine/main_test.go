@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +178,15 @@ func countNodes(t *testing.T, lease *engine.Lease) int64 {
 // exists reports whether a process runs; one that ended and was not waited for does not.
 func exists(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(text), ") Z ")
+	if err != nil {
+		return false
+	}
+	// State, then six more fields, then flags. A process that is ending gives its
+	// locks back before it is a zombie.
+	const exiting = 0x4
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	flags, err := strconv.ParseUint(fields[6], 10, 64)
+	return err == nil && fields[0] != "Z" && flags&exiting == 0
 }
 
 // eventually has no figure of its own: the test's time-out ends it.
