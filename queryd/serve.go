@@ -38,7 +38,7 @@ store cannot be reached or the model is missing: each call then says why, and wo
 lets calls end first.`,
 		Example: `  queryd serve --graph my_graph
   {"mcpServers": {"graphmill": {"command": "queryd", "args": ["serve"]}}}
-  GRAPHMILL_MCP_TOKEN=alice:$(openssl rand -hex 24) queryd serve --transport http --listen 0.0.0.0:8765`,
+  GRAPHMILL_MCP_TOKEN=alice:$TOKEN queryd serve --transport http --listen 0.0.0.0:8765`,
 		Args: cobra.NoArgs,
 	}
 	return a.Daemon(cmd, append(servingKeys, modelKeys...), a.serve)
