@@ -42,7 +42,7 @@ func TestAnErrorIsToldOnceAndHasItsCode(t *testing.T) {
 		"an interruption":            {context.Canceled, []string{"work"}, ExitInterrupted, "", "prog: context canceled\n"},
 		"an unknown flag":            {nil, []string{"work", "--nope"}, ExitUsage, "", "prog: unknown flag: --nope; see `prog work --help`\n"},
 		"an unknown verb":            {nil, []string{"worc"}, ExitUsage, "", "prog: prog has no verb \"worc\"; did you mean \"work\"? see `prog --help`\n"},
-		"an argument too many":       {nil, []string{"work", "x"}, ExitUsage, "", "see `prog work --help`"},
+		"an argument too many":       {nil, []string{"work", "x"}, ExitUsage, "", "prog: prog work takes no argument, but was given \"x\"; see `prog work --help`\n"},
 		"a result":                   {nil, []string{"show"}, ExitDone, "name <a>\n", ""},
 		"a result as JSON":           {nil, []string{"show", "--output", "json"}, ExitDone, `"name": "<a>"`, ""},
 		"a setting of a wrong value": {nil, []string{"show", "--output", "xml"}, ExitUsage, "", "output"},

@@ -154,10 +154,23 @@ func (p *Program) prepare(cmd *cobra.Command, keys []string) {
 			return nil
 		}
 		if err := check(cmd, args); err != nil {
+			if strings.HasPrefix(err.Error(), "unknown command") { // cobra.NoArgs, for any argument
+				return noArguments(cmd, args[0])
+			}
 			return Usage("%v; see `%s --help`", err, cmd.CommandPath())
 		}
 		return nil
 	}
+}
+
+// noArguments refuses an argument of a command that takes none; most often it is
+// the folder that --root should name.
+func noArguments(cmd *cobra.Command, arg string) error {
+	hint := ""
+	if cmd.Flags().Lookup("root") != nil {
+		hint = "a folder of documents is given with --root; "
+	}
+	return Usage("%s takes no argument, but was given %q; %ssee `%s --help`", cmd.CommandPath(), arg, hint, cmd.CommandPath())
 }
 
 func (p *Program) configure(cfg *configs.Config) {

@@ -29,7 +29,7 @@ one JSON object with --output json.`,
 	}
 	var reembed, noFinalize, moved bool
 	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
-	cmd.Flags().BoolVar(&noFinalize, "no-finalize", false, "leave vectors and indexes to a later `ingestd finalize`")
+	cmd.Flags().BoolVar(&noFinalize, "no-finalize", false, "leave vectors and indexes to a later finalize")
 	cmd.Flags().BoolVar(&moved, "moved", false, "the root is the folder that the graph was built from, at a new place")
 	return a.verb(cmd, ingestKeys, func(ctx context.Context, _ []string) error {
 		return a.ingest(ctx, ingestOptions{verb: "run", reembed: reembed, noFinalize: noFinalize, moved: moved})

@@ -35,11 +35,20 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := strings.TrimRight(e.Message, ".") + "."
+	text := sentence(e.Message)
 	if e.Hint != "" {
-		text += " Hint: " + strings.TrimRight(e.Hint, ".") + "."
+		text += " Hint: " + sentence(e.Hint)
 	}
 	return text
+}
+
+// sentence gives a text its full stop, unless it ends as a question.
+func sentence(text string) string {
+	text = strings.TrimRight(text, ".")
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
 }
 
 // Unwrap gives the cause.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -65,7 +66,7 @@ func NewSet(tools []*Tool, options Options) (*Set, error) {
 		if !slices.Contains(names, name) {
 			return nil, &Error{
 				Kind: Config, Message: fmt.Sprintf("mcp.include names the tool %q, which there is not%s", name, didYouMean(name, names)),
-				Hint: fmt.Sprintf("The tools are %v", names),
+				Hint: "The tools are " + strings.Join(names, ", "),
 			}
 		}
 	}
@@ -148,7 +149,7 @@ func (s *Set) find(name string) (*Tool, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return nil, &Error{Kind: Usage, Message: fmt.Sprintf("There is no tool %.80q here%s", name, didYouMean(name, names)), Hint: fmt.Sprintf("The tools are %v", names)}
+	return nil, &Error{Kind: Usage, Message: fmt.Sprintf("There is no tool %.80q here%s", name, didYouMean(name, names)), Hint: "The tools are " + strings.Join(names, ", ")}
 }
 
 // guarded runs the tool; a panic in it is an error of this call.

@@ -83,7 +83,7 @@ func TestArgumentsReachTheHandlerOnlyWhenTheSchemaAdmitsThem(t *testing.T) {
 		`{"title": 1}`:                 "title: type: 1",
 		`{"title": ""}`:                "title: minLength",
 		`{"title": "a", "pages": 10}`:  "pages: maximum: 10 is greater than 9.",
-		`{"title": "a", "Pages": 1}`:   `did you mean "pages"?`,
+		`{"title": "a", "Pages": 1}`:   `did you mean "pages"? Hint: `,
 		`{"title": "a", "zzzzzz": 1}`:  `hold "zzzzzz", which open_book does not take.`,
 		`{"title": "a", "pages": 1.5}`: "integer",
 	} {
@@ -144,7 +144,7 @@ func TestFailuresAreToldBriefly(t *testing.T) {
 
 func TestUnknownToolsNameTheNearest(t *testing.T) {
 	set := newSet(t, Options{}, nil)
-	if _, err := set.Call(t.Context(), "openbook", nil); err == nil || !strings.Contains(err.Error(), `did you mean "open_book"?`) {
+	if _, err := set.Call(t.Context(), "openbook", nil); err == nil || !strings.Contains(err.Error(), `did you mean "open_book"? Hint: The tools are `) {
 		t.Error(err)
 	}
 	if _, err := NewSet(set.Tools(), Options{Include: []string{"open_bok"}}); err == nil || !strings.Contains(err.Error(), `did you mean "open_book"?`) {
