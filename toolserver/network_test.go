@@ -91,6 +91,9 @@ func TestRequestsAreBounded(t *testing.T) {
 	if status, body, _ := send(t, "POST", s.url+"/mcp", `{"jsonrpc"`, alice...); status != 400 || !strings.Contains(body, "not JSON") {
 		t.Errorf("half a message: %d %s", status, body)
 	}
+	if status, body, _ := send(t, "POST", s.url+"/mcp", `{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}`, alice...); status != 400 || !strings.Contains(body, `"id":99999999999999999999,"error"`) {
+		t.Errorf("an id that would come back as another: %d %s", status, body)
+	}
 	for range 3 { // a quarter of 12 at once
 		if status, body, _ := send(t, "POST", s.url+"/x", ping, alice...); status != 404 {
 			t.Errorf("within the rate: %d %s", status, body)

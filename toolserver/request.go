@@ -118,6 +118,10 @@ func (n *network) admitted(w http.ResponseWriter, r *http.Request) (*http.Reques
 		return nil, false
 	}
 	id, most := idOf(body), n.burst()
+	if !exact(id) {
+		refuse(w, http.StatusBadRequest, id, "A number as the id of a message must be an integer of 64 bits. Hint: Send a smaller one, or a string.")
+		return nil, false
+	}
 	messages := messagesIn(body, most)
 	if messages > most {
 		refuse(w, http.StatusRequestEntityTooLarge, nil, fmt.Sprintf("The batch holds more than %d messages. Hint: Send fewer at once.", most))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"time"
 
@@ -53,13 +54,14 @@ type lines struct {
 
 // Connect implements mcp.Transport.
 func (l *lines) Connect(context.Context) (mcp.Connection, error) {
-	c := &lineConn{lines: l, incoming: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	c := &lineConn{lines: l, calls: newAsked(&l.answers), incoming: make(chan jsonrpc.Message), closed: make(chan struct{})}
 	go c.read()
 	return c, nil
 }
 
 type lineConn struct {
 	*lines
+	calls    *asked
 	incoming chan jsonrpc.Message // closed at the end of input
 	closed   chan struct{}
 	once     sync.Once
@@ -91,7 +93,7 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
-	defer c.answers.given(message)
+	defer c.calls.given(message)()
 	return c.write(data)
 }
 
@@ -168,8 +170,15 @@ func (c *lineConn) take(line []byte) bool {
 		if answer, ok := message.(*jsonrpc.Response); ok && err == nil && answer.Result == nil && answer.Error == nil {
 			err = errors.New("it has neither a method nor a result nor an error")
 		}
+		if err == nil && !exact(idOf(part)) {
+			err = errors.New("a number as its id must be an integer of 64 bits")
+		}
 		if err != nil {
 			c.complain(idOf(part), jsonrpc.CodeInvalidRequest, "This is no JSON-RPC 2.0 message: "+brief(err.Error()))
+			continue
+		}
+		if !c.calls.add(message) {
+			c.complain(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("The id %.80s is that of a call which is not answered yet; give each call its own", idOf(part)))
 			continue
 		}
 		if !c.hand(message) {
@@ -180,7 +189,6 @@ func (c *lineConn) take(line []byte) bool {
 }
 
 func (c *lineConn) hand(message jsonrpc.Message) bool {
-	c.answers.asked(message)
 	select {
 	case c.incoming <- message:
 		return true
@@ -199,6 +207,16 @@ func idOf(message []byte) json.RawMessage {
 		return nil // no id that JSON-RPC knows
 	}
 	return named.ID
+}
+
+// exact reports whether an id comes back as it was given: the SDK reads numbers as
+// integers of 64 bits.
+func exact(id json.RawMessage) bool {
+	if len(id) == 0 || id[0] == '"' || id[0] == 'n' {
+		return true
+	}
+	_, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil
 }
 
 // complain answers what is no message. When it cannot be written, the next answer

@@ -81,6 +81,8 @@ func TestALineThatIsNoMessageIsAnsweredAndTheNextOneServed(t *testing.T) {
 		"no method":            {`{"jsonrpc":"2.0","id":4}`, `"id":4,"error":{"code":-32600`},
 		"another version":      {`{"jsonrpc":"1.0","id":"x","method":"ping"}`, `"id":"x","error":{"code":-32600`},
 		"an id of no kind":     {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `-32600`},
+		"an id too large":      {`{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}`, `"id":99999999999999999999,"error":{"code":-32600`},
+		"an id in between":     {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"id":1.5,"error":{"code":-32600`},
 		"an empty batch":       {`[]`, "The batch is empty"},
 		"an unknown method":    {`{"jsonrpc":"2.0","id":6,"method":"nothing"}`, `-32601`},
 		"parameters of a kind": {`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":5}`, `"id":6,"error"`},
@@ -126,6 +128,27 @@ func TestWhoSendsAllAndClosesIsStillAnswered(t *testing.T) {
 	c.say(t, fmt.Sprintf(hello, "2025-06-18"), call(1, "sleep", `{"ms":200}`))
 	c.in.Close()
 	c.hear(t)
+	if reply := c.hear(t); !strings.Contains(reply, `"id":1,"result"`) {
+		t.Error(reply)
+	}
+	c.end(t)
+}
+
+// The SDK answers neither the second call nor tells anybody, so that the client
+// would wait for it, and the server after the client has left.
+func TestACallWithTheIDOfAnotherIsRefused(t *testing.T) {
+	c := onConsole(t, Limits{})
+	c.say(t, fmt.Sprintf(hello, "2025-06-18"))
+	c.hear(t)
+	c.say(t, call(1, "sleep", `{"ms":200}`), call(1, "cite", `{"n":1}`))
+	if reply := c.hear(t); !strings.Contains(reply, `"id":null,"error":{"code":-32600,"message":"The id 1 is that of a call`) {
+		t.Error(reply)
+	}
+	if reply := c.hear(t); !strings.Contains(reply, `"id":1,"result"`) {
+		t.Error(reply)
+	}
+	c.say(t, call(1, "cite", `{"n":1}`)) // it is free again
+	c.in.Close()
 	if reply := c.hear(t); !strings.Contains(reply, `"id":1,"result"`) {
 		t.Error(reply)
 	}
