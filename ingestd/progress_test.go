@@ -66,7 +66,7 @@ func TestPlainProgressAndQuiet(t *testing.T) {
 	contains(t, e.stdout, "STATUS", "failed", "bad.txt", "5 ingested, 1 failed")
 	for _, args := range [][]string{{"--quiet"}, {"--quiet", "--progress", "none"}} {
 		e = w.run(append([]string{"run", "--root", w.corpus}, args...)...)
-		if e.stderr != "" || strings.Contains(e.stdout, "STATUS") || !strings.Contains(e.stdout, "5 unchanged, 1 failed") || e.code != commandline.ExitSomeFailed {
+		if e.stderr != "" || strings.Contains(e.stdout, "STATUS") || !strings.Contains(e.stdout, "5 unchanged, 1 failed") || !strings.Contains(e.stdout, "failed:  bad.txt: ") || e.code != commandline.ExitSomeFailed {
 			t.Errorf("%v: %v", args, e)
 		}
 	}

@@ -39,6 +39,24 @@ func (p textPrinter) rows(documents []pipeline.DocumentReport) {
 	fmt.Fprintln(p.w)
 }
 
+// failed names the failed files where no row does: of a run by cron nothing else
+// is left.
+func (p textPrinter) failed(documents []pipeline.DocumentReport) {
+	const most = 10
+	n := 0
+	for _, d := range documents {
+		if d.Status != pipeline.Failed {
+			continue
+		}
+		if n++; n <= most {
+			fmt.Fprintf(p.w, "failed:  %s: %s\n", commandline.Printable(d.Path), commandline.Printable(d.Reason))
+		}
+	}
+	if n > most {
+		fmt.Fprintf(p.w, "failed:  %d more\n", n-most)
+	}
+}
+
 func (p textPrinter) totals(r *pipeline.Report) {
 	var parts []string
 	for _, status := range pipeline.Statuses() {
@@ -57,6 +75,9 @@ func (p textPrinter) totals(r *pipeline.Report) {
 		p.finalize(f)
 	}
 	p.pruned(r.Pruned)
+	if p.quiet {
+		p.failed(r.Documents)
+	}
 	if r.MissingCount > 0 {
 		fmt.Fprintf(p.w, "missing: %d documents in the graph have no file any more (%s); ingestd forget PATH removes them\n",
 			r.MissingCount, commandline.Printable(sample(r.Missing, 3)))

@@ -22,8 +22,8 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run --root DIR",
 		Short: "ingest every file under the root that is new or changed, and finalize",
 		Long: `run ingests every file under the root that is new or changed since it was ingested, and then finalizes the graph
-(vectors, indexes, counts). A second run over the same folder writes nothing. It prints a row a file, totals with --quiet,
-one JSON object with --output json.`,
+(vectors, indexes, counts). A second run over the same folder writes nothing. It prints a row a file, totals and
+failures with --quiet, one JSON object with --output json.`,
 		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json",
 		Args:    cobra.NoArgs,
 	}
