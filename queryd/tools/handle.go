@@ -31,7 +31,7 @@ func (k *kit) evidenceTool() (*toolserver.Tool, error) {
 	return toolserver.NewTool(toolserver.Spec{
 		Name:  evidenceName,
 		Title: "Look a piece of evidence up again",
-		Description: "Finds the text that a handle names, from this conversation or an earlier one, and says whether its document has changed since. " +
+		Description: "Finds the text that a handle names, from this conversation or an earlier one, and says whether its document has changed since, as of its last ingestion. " +
 			"Handles stand beside the passages and quotes that retrieve returns. The result carries an evidence number.",
 		Input: object([]string{"handle"}, map[string]*jsonschema.Schema{
 			"handle": {
@@ -86,9 +86,13 @@ func newResolved(handle evidence.Handle, found *retrieve.Resolved) *Resolved {
 	return out
 }
 
-// Text tells the state, the place and the text.
+// Text tells the state, the place, the handle when it is another than was given,
+// and the text.
 func (r *Resolved) Text(limit int) string {
 	head := fmt.Sprintf("%s%s: %s\n", number(r.N), escapeLine(string(r.State)), label(r.Place))
+	if r.Handle != "" && r.Handle != r.Asked {
+		head += fmt.Sprintf("handle: %s\n", escapeLine(r.Handle))
+	}
 	text := section{weight: 1}
 	if r.Content != "" {
 		text.items = []string{quoteBlock(r.Content, limit/2)}

@@ -167,3 +167,13 @@ func TestWholeNumbersHaveNoFraction(t *testing.T) {
 		t.Errorf("%s, %v", data, err)
 	}
 }
+
+func TestAHandleIsToldWhereItIsAnother(t *testing.T) {
+	const asked, now = "file:a.md#char=0,5;sha256=0123456789abcdef;text=0123456789ab", "file:a.md#char=9,14;sha256=fedcba9876543210;text=0123456789ab"
+	for handle, want := range map[string]bool{now: true, asked: false} {
+		r := &Resolved{N: 1, Asked: asked, State: retrieve.Moved, Place: Place{Document: "a.md", Handle: handle}, Content: "Hello"}
+		if text := r.Text(4000); strings.Contains(text, "\nhandle: "+handle+"\n") != want {
+			t.Errorf("%s: %s", handle, text)
+		}
+	}
+}
