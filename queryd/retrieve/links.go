@@ -85,7 +85,7 @@ func (s *search) around(ctx context.Context, t *task, ids []string) (map[string]
 	params := cypher.Params{"ids": ids, "each": s.maxRelations(), "most": edgesLooked}
 	statement := cypher.New(edgesOf+`0 AS distance`+bestEdges, params)
 	if s.comparable("RELATES") {
-		params["vector"] = s.vector
+		params["vector"] = s.asked.vector
 		statement = cypher.New(edgesOf+`vec.cosineDistance(r.embedding, vecf32($vector)) AS distance`+bestEdges, params)
 	}
 	err := s.query(ctx, statement, func(rows *conn.Rows, i int) {

@@ -15,10 +15,11 @@ const Ranking Path = "ranking"
 // comparable reports whether the question can be compared with the vectors of a
 // label.
 func (s *search) comparable(label string) bool {
-	if s.vector == nil || s.vectorE != nil {
+	vector, err := s.vector()
+	if err != nil || vector == nil {
 		return false
 	}
-	_, err := s.usable(label, "embedding", "VECTOR")
+	_, err = s.usable(label, "embedding", "VECTOR")
 	return err == nil
 }
 
@@ -43,7 +44,7 @@ func (s *search) nearness() *task {
 	return &task{path: Ranking, search: "nearness", run: func(ctx context.Context, t *task) error {
 		return s.query(ctx, cypher.New(`MATCH (c:Chunk) WHERE c.id IN $chunks RETURN 'chunk' AS kind, c.id AS id, vec.cosineDistance(c.embedding, vecf32($vector)) AS distance
 UNION ALL MATCH (e:__Entity__) WHERE e.id IN $entities RETURN 'entity' AS kind, e.id AS id, vec.cosineDistance(e.embedding, vecf32($vector)) AS distance`,
-			cypher.Params{"chunks": chunks, "entities": entities, "vector": s.vector}), func(rows *conn.Rows, i int) {
+			cypher.Params{"chunks": chunks, "entities": entities, "vector": s.asked.vector}), func(rows *conn.Rows, i int) {
 			t.measure(rows.String(i, "kind"), rows, i)
 		})
 	}}

@@ -135,13 +135,14 @@ func (s *search) query(ctx context.Context, statement cypher.Statement, take fun
 
 // byVector looks whether vectors of a label can be compared with the question's.
 func (s *search) byVector(t *task, label string) (params cypher.Params, err error) {
-	if s.vectorE != nil {
-		return nil, s.vectorE
+	vector, err := s.vector()
+	if err != nil {
+		return nil, err
 	}
 	if t.note, err = s.usable(label, "embedding", "VECTOR"); err != nil {
 		return nil, err
 	}
-	return cypher.Params{"k": s.depth(), "vector": s.vector}, nil
+	return cypher.Params{"k": s.depth(), "vector": vector}, nil
 }
 
 func (s *search) passagesByVector(ctx context.Context, t *task) error {
@@ -260,7 +261,7 @@ func (s *search) passagesByMention(ctx context.Context, t *task) error {
 	params := cypher.Params{"ids": ids, "k": s.depth()}
 	statement := cypher.New(mentioning+`RETURN c.id AS id`+mostMentioning, params)
 	if s.comparable("Chunk") {
-		params["vector"] = s.vector
+		params["vector"] = s.asked.vector
 		statement = cypher.New(mentioning+`RETURN c.id AS id, vec.cosineDistance(c.embedding, vecf32($vector)) AS distance`+mostMentioning, params)
 	}
 	return s.query(ctx, statement, func(rows *conn.Rows, i int) {

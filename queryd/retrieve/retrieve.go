@@ -8,9 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
@@ -123,8 +122,10 @@ const maxAttempts = 4
 // graph, or Changing is set.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
 	var trips atomic.Int64
+	asked := s.embed(ctx, request)
+	defer asked.wait() // the model belongs to the caller
 	for attempt := 1; ; attempt++ {
-		run := &search{Searcher: s, Request: request, trips: &trips, commits: unread}
+		run := &search{Searcher: s, Request: request, trips: &trips, commits: unread, asked: asked}
 		result, err := run.once(ctx)
 		if err != nil {
 			return nil, err
@@ -165,9 +166,9 @@ type search struct {
 
 	meta    shape.Meta
 	indexes []shape.Index
-	vector  []float32 // of the question
-	model   string    // that made it
-	vectorE error     // why there is none
+	asked   *question
+	checked sync.Once // that asked can be compared with this graph's vectors
+	vectorE error     // why it cannot
 
 	commits int // as the last statement saw them, or unread
 	trips   *atomic.Int64
@@ -176,32 +177,16 @@ type search struct {
 	entities []Entity
 }
 
-// look reads what the graph says of itself and embeds the question meanwhile.
-func (s *search) look(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		s.meta, s.indexes, err = shape.ReadState(ctx, s.send, s.Graph)
-		if conn.KindOf(err) == conn.NoGraph {
-			err = &MissingGraph{s.Graph}
-		}
-		return err
-	})
-	if s.uses(Passages) || s.uses(Facts) || s.uses(FuzzyNames) || s.uses(Links) {
-		group.Go(func() error {
-			s.vector, s.model, s.vectorE = s.embed(ctx)
-			return nil
-		})
+// look reads what the graph says of itself.
+func (s *search) look(ctx context.Context) (err error) {
+	s.meta, s.indexes, err = shape.ReadState(ctx, s.send, s.Graph)
+	if conn.KindOf(err) == conn.NoGraph {
+		return &MissingGraph{s.Graph}
 	}
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return err
 	}
-	if err := CheckSchema(s.Graph, s.meta); err != nil {
-		return err
-	}
-	if s.vectorE == nil && s.vector != nil {
-		s.vectorE = sameModel(s.meta, s.model, len(s.vector))
-	}
-	return nil
+	return CheckSchema(s.Graph, s.meta)
 }
 
 // send counts the statements on their way to the store.
@@ -212,16 +197,51 @@ func (s *search) send(ctx context.Context, graph string, statement cypher.Statem
 	return s.Store.Query(ctx, graph, statement)
 }
 
-func (s *search) embed(ctx context.Context) ([]float32, string, error) {
-	embedder, err := s.Embedder(ctx)
-	if err != nil {
-		return nil, "", err
+// question is the question's vector, which is made while searches that need none
+// go on. Its fields may be read once done is closed.
+type question struct {
+	done   chan struct{}
+	vector []float32 // nil when no search needs it
+	model  string    // that made it
+	err    error     // why there is none
+}
+
+func (q *question) wait() { <-q.done }
+
+// embed begins to make the question's vector if a search needs it.
+func (s *Searcher) embed(ctx context.Context, r Request) *question {
+	q := &question{done: make(chan struct{})}
+	if !r.uses(Passages) && !r.uses(Facts) && !r.uses(FuzzyNames) && !r.uses(Links) {
+		close(q.done)
+		return q
 	}
-	vectors, err := embedder.Embed(ctx, []string{s.Question})
-	if err != nil {
-		return nil, "", fmt.Errorf("embed the question: %w", err)
-	}
-	return vectors[0], embedder.Model(), nil
+	go func() {
+		defer close(q.done)
+		embedder, err := s.Embedder(ctx)
+		if err != nil {
+			q.err = err
+			return
+		}
+		vectors, err := embedder.Embed(ctx, []string{r.Question})
+		if err != nil {
+			q.err = fmt.Errorf("embed the question: %w", err)
+			return
+		}
+		q.vector, q.model = vectors[0], embedder.Model()
+	}()
+	return q
+}
+
+// vector waits for the question's vector. It is nil without an error when no
+// search needs one; the error says why it cannot be compared with the graph's.
+func (s *search) vector() ([]float32, error) {
+	s.asked.wait()
+	s.checked.Do(func() {
+		if s.vectorE = s.asked.err; s.vectorE == nil && s.asked.vector != nil {
+			s.vectorE = sameModel(s.meta, s.asked.model, len(s.asked.vector))
+		}
+	})
+	return s.asked.vector, s.vectorE
 }
 
 // sameModel compares the question's vector with those of the graph.
@@ -268,16 +288,17 @@ func named(model string, dimension int) string {
 	return fmt.Sprintf("%s (%d dimensions)", model, dimension)
 }
 
-// usable reports what keeps the index of a property from being asked; incomplete
+// usable reports what keeps the index of a property from being asked, one of
+// vectors once the question's is there; incomplete
 // tells of one that is still being built. It has to be looked at: asked for an
 // index that is not there, the engine finds nothing, or scans.
 func (s *search) usable(label, property, kind string) (incomplete string, err error) {
 	for _, index := range s.indexes {
 		switch {
 		case index.Label != label || !index.Has(property, kind):
-		case kind == "VECTOR" && index.Dimension != 0 && index.Dimension != len(s.vector):
+		case kind == "VECTOR" && index.Dimension != 0 && index.Dimension != len(s.asked.vector):
 			return "", &OtherModel{
-				Graph: s.meta.EmbeddingModel, GraphDimension: index.Dimension, Question: s.model, QuestionDimension: len(s.vector), Foreign: !s.meta.Exists,
+				Graph: s.meta.EmbeddingModel, GraphDimension: index.Dimension, Question: s.asked.model, QuestionDimension: len(s.asked.vector), Foreign: !s.meta.Exists,
 			}
 		case index.Operational:
 			return "", nil
