@@ -46,5 +46,8 @@ func escapeJSON(data []byte) []byte {
 // the separators that some readers take for line ends. JSON has escaped those
 // below the space already.
 func unseen(r rune) bool {
+	if ' ' <= r && r <= '~' {
+		return false
+	}
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }

@@ -28,17 +28,32 @@ func shorten(data []byte, limit int) ([]byte, []int, error) {
 	before := numbers(root)
 	root["truncated"] = true
 	s := &shortening{root: root, hint: text(root["hint"])}
-	for {
+	for exhausted := false; ; {
 		s.note()
 		out, err := marshal(root)
 		if err != nil {
 			return nil, nil, fmt.Errorf("shorten reply: %w", err)
 		}
-		size := utf8.RuneCount(out)
-		if size <= limit || !s.cut(size-limit) {
+		over := utf8.RuneCount(out) - limit
+		if over <= 0 || exhausted {
 			return out, lost(before, numbers(root)), nil
 		}
+		// Writing the whole again after every cut would take most of a call's time.
+		for over > 0 && !exhausted {
+			freed := s.cut(over)
+			over -= freed
+			exhausted = freed == 0
+		}
 	}
+}
+
+// size is how many characters a value takes in JSON.
+func size(value any) int {
+	data, err := marshal(value)
+	if err != nil {
+		return 1 // shorten meets the error itself
+	}
+	return utf8.RuneCount(data)
 }
 
 // shortestCut keeps strings readable.
@@ -71,9 +86,9 @@ func (s *shortening) note() {
 }
 
 // cut takes about over characters off, at most a quarter of the longest list at
-// once, so that lists of like length are shortened alike. It returns false when
-// nothing is left to take.
-func (s *shortening) cut(over int) bool {
+// once, so that lists of like length are shortened alike. It returns how many
+// went, 0 when nothing is left to take.
+func (s *shortening) cut(over int) int {
 	var list place
 	var longest place
 	walk(s.root, place{}, func(p place) {
@@ -90,18 +105,16 @@ func (s *shortening) cut(over int) bool {
 	})
 	switch {
 	case list.length() > 1:
-		s.cutList(list, max(1, list.length()/4))
+		return s.cutList(list, max(1, list.length()/4))
 	case utf8.RuneCountInString(text(longest.value)) > shortestCut:
-		s.cutText(longest, over)
+		return s.cutText(longest, over)
 	case list.length() == 1:
-		s.cutList(list, 1)
-	default:
-		return false
+		return s.cutList(list, 1)
 	}
-	return true
+	return 0
 }
 
-func (s *shortening) cutList(p place, count int) {
+func (s *shortening) cutList(p place, count int) int {
 	items := p.value.([]any)
 	p.set(items[:len(items)-count])
 	p.uncite()
@@ -109,14 +122,17 @@ func (s *shortening) cutList(p place, count int) {
 		s.lists = append(s.lists, name)
 		slices.Sort(s.lists)
 	}
+	return size(items[len(items)-count:]) - 1 // each has a comma, as in this list, which adds brackets
 }
 
-func (s *shortening) cutText(p place, over int) {
+func (s *shortening) cutText(p place, over int) int {
 	runes := []rune(p.value.(string))
 	keep := max(shortestCut-1, min(len(runes)-1-over, len(runes)*3/4))
-	p.set(string(runes[:keep]) + "…")
+	short := string(runes[:keep]) + "…"
+	p.set(short)
 	p.uncite()
 	s.texts = true
+	return max(1, size(p.value)-size(short))
 }
 
 // listName is a path without positions: passages, facts.evidence.

@@ -151,6 +151,9 @@ func escape(text string) string {
 // unseen leaves alone the joiners that emoji and several scripts are written
 // with: they neither hide nor reorder anything.
 func unseen(r rune) bool {
+	if ' ' <= r && r <= '~' {
+		return false
+	}
 	switch r {
 	case '\t', '\u200c', '\u200d':
 		return false
