@@ -34,7 +34,14 @@ func (s *Service) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Write
 	}
 	s.stop()
 	transport.answers.wait(sendTime, nil)
-	return session.Close()
+	closed := make(chan error, 1)
+	go func() { closed <- session.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(sendTime):
+		return nil // a client that does not read what it is sent keeps nothing up
+	}
 }
 
 // sendTime is how long answers that are ready may take to be sent when the

@@ -171,6 +171,25 @@ func TestASignalLetsTheCallEnd(t *testing.T) {
 	c.end(t)
 }
 
+// deaf is a client that has stopped to read, at the other end of a full pipe.
+type deaf chan struct{}
+
+func (d deaf) Write([]byte) (int, error) { close(d); select {} }
+func (d deaf) Close() error              { return nil }
+
+func TestASignalEndsWhatADeafClientHoldsUp(t *testing.T) {
+	service, _ := newTestService(t, Limits{})
+	in, say := io.Pipe()
+	defer say.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	c, client := &console{ended: make(chan error, 1)}, make(deaf)
+	go func() { c.ended <- service.ServeStdio(ctx, in, client) }()
+	fmt.Fprintf(say, hello+"\n", "2025-06-18")
+	<-client
+	stop()
+	c.end(t)
+}
+
 func TestACancelledLineIsLetGo(t *testing.T) {
 	c := onConsole(t, Limits{})
 	c.say(t, fmt.Sprintf(hello, "2025-06-18"))
