@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ func (t *Tool) check(arguments []byte) ([]byte, error) {
 	}
 	var value any
 	if err := json.Unmarshal(arguments, &value); err != nil {
-		return nil, t.refuse("are not JSON: %v", err)
+		return nil, t.refuse("are not JSON: %s", brief(err.Error()))
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -27,7 +28,7 @@ func (t *Tool) check(arguments []byte) ([]byte, error) {
 	names := slices.Sorted(maps.Keys(t.Input.Properties))
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(names, name) {
-			return nil, t.refuse("hold %q, which %s does not take%s", name, t.Name, didYouMean(name, names))
+			return nil, t.refuse("hold %.80q, which %s does not take%s", name, t.Name, didYouMean(name, names))
 		}
 	}
 	if err := t.schema.Validate(value); err != nil {
@@ -84,8 +85,9 @@ var (
 )
 
 // plain words a validator's message for a caller: "top_k: minimum: 0 is less than 1".
+// A message quotes the argument, which may be megabytes.
 func plain(err error) string {
-	text := strings.ReplaceAll(err.Error(), "<invalid reflect.Value>", "it") // how the validator calls null
+	text := strings.ReplaceAll(brief(err.Error()), "<invalid reflect.Value>", "it") // how the validator calls null
 	place := ""
 	for {
 		found := wherePrefix.FindStringSubmatch(text)
@@ -120,10 +122,10 @@ func didYouMean(name string, names []string) string {
 
 func editDistance(a, b string) int {
 	const longest = 64
-	x, y := []rune(a), []rune(b)
-	if len(x) > longest || len(y) > longest {
-		return longest
+	if len(a) > longest || len(b) > longest {
+		return math.MaxInt // none that anybody mistyped
 	}
+	x, y := []rune(a), []rune(b)
 	row := make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -127,13 +128,17 @@ func TestFailuresAreToldByKindAndMasked(t *testing.T) {
 
 func TestFailuresAreToldBriefly(t *testing.T) {
 	set := newSet(t, Options{}, func(context.Context, order) (*book, error) { return &book{}, nil })
-	long := strings.Repeat("x", 1<<20)
+	long := strings.Repeat("x", 4<<20)
 	for _, call := range [][2]string{
 		{"open_book", `{"title": "a", "` + long + `": 1}`}, {"open_book", `{"title": ["` + long + `"]}`}, {"open_book", `{"title": "a", "pages": "` + long + `"}`}, {long, `{}`},
 	} {
+		start := time.Now()
 		_, err := set.Call(t.Context(), call[0], []byte(call[1]))
-		if err == nil || len(err.Error()) > 2000 {
-			t.Errorf("%.60s is told in %d bytes", call[1], len(fmt.Sprint(err)))
+		if err == nil || len(err.Error()) > 2000 || strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("%.60s is told in %d bytes: %.300v", call[1], len(fmt.Sprint(err)), err)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("%.60s took %s", call[1], took)
 		}
 	}
 	_, err := set.Call(t.Context(), "open_book", []byte(`{"title": null}`))
