@@ -134,16 +134,18 @@ func quoteBlock(text string, limit int) string {
 }
 
 func escape(text string) string {
-	if !strings.ContainsFunc(text, unseen) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return unseen(r) || joins(r) || selects(r) }) {
 		return text
 	}
 	var b strings.Builder
+	before := rune(0)
 	for _, r := range text {
-		if unseen(r) {
+		if unseen(r) || smuggles(r, before) {
 			fmt.Fprintf(&b, `\u{%04X}`, r)
 		} else {
 			b.WriteRune(r)
 		}
+		before = r
 	}
 	return b.String()
 }
@@ -151,12 +153,33 @@ func escape(text string) string {
 // unseen leaves alone the joiners that emoji and several scripts are written
 // with: they neither hide nor reorder anything.
 func unseen(r rune) bool {
-	if ' ' <= r && r <= '~' {
+	if ' ' <= r && r <= '~' || joins(r) {
 		return false
 	}
 	switch r {
-	case '\t', '\u200c', '\u200d':
+	case '\t':
 		return false
+	case '\u034f', '\u115f', '\u1160', '\u3164', '\uffa0': // a joiner of marks and letters without a shape
+		return true
 	}
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
+
+// selects reports whether a character chooses among the shapes of the one before.
+func selects(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
+
+// smuggles reports whether a joiner or selector stands where writing has no use
+// for one. In a row, they are a text that a model reads and a person does not see.
+func smuggles(r, before rune) bool {
+	switch {
+	case joins(r):
+		return joins(before)
+	case r >= '\U000e0100' && selects(r):
+		return !unicode.Is(unicode.Han, before)
+	case selects(r):
+		return selects(before) || joins(before)
+	}
+	return false
 }

@@ -75,6 +75,10 @@ func TestTextOfDocumentsCannotPassForTheServers(t *testing.T) {
 		"a\u200bb\ufeff":  `a\u{200B}b\u{FEFF}`,
 		"می\u200cخواهم":   "می\u200cخواهم",
 		"👩\u200d💻 é":      "👩\u200d💻 é",
+		"👁\ufe0f\u200d🗨\ufe0f 葛\U000e0100":  "👁\ufe0f\u200d🗨\ufe0f 葛\U000e0100",
+		"😀\ufe01\ufe05\U000e0150\U000e0160": "😀\ufe01\\u{FE05}\\u{E0150}\\u{E0160}",
+		"a\u200c\u200d\u200d\ufe00":         "a\u200c\\u{200D}\\u{200D}\\u{FE00}",
+		"a\u3164b\u034f":                    `a\u{3164}b\u{034F}`,
 	} {
 		if got := escapeLine(text); got != want {
 			t.Errorf("%q is shown as %q", text, got)
