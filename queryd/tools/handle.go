@@ -15,12 +15,14 @@ const evidenceName = "evidence"
 
 type evidenceInput struct {
 	Handle string `json:"handle"`
+	N      int    `json:"n"`
 }
 
 // Resolved is the reply of evidence.
 type Resolved struct {
 	N     int            `json:"n,omitempty"`
-	Asked string         `json:"asked"` // the handle that was given
+	Asked string         `json:"asked"`        // the handle that was given
+	Of    int            `json:"of,omitempty"` // the evidence number that was given in its place
 	State retrieve.State `json:"state"`
 	Place
 	Content string `json:"text,omitempty"` // what stands there now
@@ -32,23 +34,23 @@ func (k *kit) evidenceTool() (*toolserver.Tool, error) {
 		Name:  evidenceName,
 		Title: "Look a piece of evidence up again",
 		Description: "Finds the text that a handle names, from this conversation or an earlier one, and says whether its document has changed since, as of its last ingestion. " +
-			"Handles stand beside the passages and quotes that retrieve returns. The result carries an evidence number.",
-		Input: object([]string{"handle"}, map[string]*jsonschema.Schema{
+			"With `n`, an evidence number of this conversation, it tells the handle of that text, by which anybody can find it later. The result carries an evidence number.",
+		Input: object(nil, map[string]*jsonschema.Schema{
 			"handle": {
-				Type: "string", Description: "The handle, as retrieve gave it.",
+				Type: "string", Description: "A handle, as retrieve or evidence gave it.",
 				MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(1000),
+			},
+			"n": {
+				Type: "integer", Description: "An evidence number of this conversation, in place of a handle.", Minimum: jsonschema.Ptr(1.0),
 			},
 		}),
 	}, k.resolve)
 }
 
 func (k *kit) resolve(ctx context.Context, in evidenceInput) (*Resolved, error) {
-	handle, err := evidence.ParseHandle(in.Handle)
+	handle, err := k.handle(in)
 	if err != nil {
-		return nil, &toolserver.Error{
-			Kind: toolserver.Usage, Message: fmt.Sprintf("%.80q is no handle: %v", in.Handle, err),
-			Hint: "Give a `handle` as it stands beside a passage or quote of retrieve; evidence numbers hold within their session alone",
-		}
+		return nil, err
 	}
 	store, _, err := k.open(ctx)
 	if err != nil {
@@ -59,8 +61,35 @@ func (k *kit) resolve(ctx context.Context, in evidenceInput) (*Resolved, error) 
 		return nil, k.explain(err)
 	}
 	out := newResolved(handle, found)
+	out.Of = in.N
 	out.N = k.Ledger.Add(evidence.Item{Tool: evidenceName, Kind: evidence.Passage, Content: out.Content, Place: out.Place})[0]
 	return out, nil
+}
+
+// handle is the one that is asked for, by itself or by a number.
+func (k *kit) handle(in evidenceInput) (evidence.Handle, error) {
+	const standing = "Give a `handle` as retrieve or evidence gave it, or as `n` an evidence number of this conversation"
+	text := in.Handle
+	switch {
+	case (in.Handle == "") == (in.N == 0):
+		return evidence.Handle{}, &toolserver.Error{Kind: toolserver.Usage, Message: "One of `handle` and `n` is needed, and not both", Hint: standing}
+	case in.N > 0:
+		item, ok := k.Ledger.Item(in.N)
+		if !ok {
+			return evidence.Handle{}, &toolserver.Error{Kind: toolserver.Usage, Message: fmt.Sprintf("[%d] is no evidence of this conversation", in.N), Hint: standing}
+		}
+		if text = item.Place.Handle; text == "" {
+			return evidence.Handle{}, &toolserver.Error{
+				Kind: toolserver.Usage, Message: fmt.Sprintf("[%d] has no handle: it is no text of one document", in.N),
+				Hint: "Passages, and relations and facts that a sentence states, have one",
+			}
+		}
+	}
+	handle, err := evidence.ParseHandle(text)
+	if err != nil {
+		return handle, &toolserver.Error{Kind: toolserver.Usage, Message: fmt.Sprintf("%.80q is no handle: %v", text, err), Hint: standing}
+	}
+	return handle, nil
 }
 
 func newResolved(handle evidence.Handle, found *retrieve.Resolved) *Resolved {
@@ -86,11 +115,11 @@ func newResolved(handle evidence.Handle, found *retrieve.Resolved) *Resolved {
 	return out
 }
 
-// Text tells the state, the place, the handle when it is another than was given,
+// Text tells the state, the place, the handle unless it is the one that was given,
 // and the text.
 func (r *Resolved) Text(limit int) string {
 	head := fmt.Sprintf("%s%s: %s\n", number(r.N), escapeLine(string(r.State)), label(r.Place))
-	if r.Handle != "" && r.Handle != r.Asked {
+	if r.Handle != "" && (r.Of > 0 || r.Handle != r.Asked) {
 		head += fmt.Sprintf("handle: %s\n", escapeLine(r.Handle))
 	}
 	text := section{weight: 1}
