@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -125,8 +126,9 @@ func (k *kit) retrieveTool() (*toolserver.Tool, error) {
 }
 
 func (k *kit) retrieve(ctx context.Context, in retrieveInput) (*Found, error) {
-	if strings.TrimSpace(in.Question) == "" {
-		return nil, &toolserver.Error{Kind: toolserver.Usage, Message: "The question is blank", Hint: "Give the question in words"}
+	// Without a word there is nothing to compare: whatever came back would be chance.
+	if !strings.ContainsFunc(in.Question, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return nil, &toolserver.Error{Kind: toolserver.Usage, Message: "The question is blank: it holds no letter or digit", Hint: "Give the question in words"}
 	}
 	if in.TopK == 0 {
 		in.TopK = k.TopK
