@@ -114,7 +114,8 @@ func TestLockOfAKilledRunIsTakenOver(t *testing.T) {
 func TestInterruptEndsAtADocumentBoundary(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.large(40)
+	const files = 150 // more than three runs get done before they are told
+	w.large(files)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		run := w.startRun("--jobs", "2")
 		if !run.until(3, committed) {
@@ -129,11 +130,11 @@ func TestInterruptEndsAtADocumentBoundary(t *testing.T) {
 		stopped(t, w)
 	}
 	report := w.ingest(0)
-	if n := report.Totals.Status[pipeline.Unchanged]; n < 9 || n == 40 {
+	if n := report.Totals.Status[pipeline.Unchanged]; n < 9 || n == files {
 		t.Errorf("after three interrupted runs %s", statuses(report))
 	}
 	calm := newWorld(t)
-	calm.fill(40, 1)
+	calm.fill(files, 1)
 	calm.ingest(0)
 	if w.digest() != calm.digest() {
 		t.Error("an interrupted and resumed graph is another one")

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -141,7 +142,11 @@ func TestAWaitingProcessThatWasKilledIsNoObstacle(t *testing.T) {
 		t.Fatal(err)
 	}
 	process.Kill()
-	eventually(t, "it is dead", func() bool { return !exists(waiting[0]) })
+	// Its last thread has the lock, not its first, which is a zombie before.
+	eventually(t, "it is dead and was waited for", func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/%d", waiting[0]))
+		return err != nil
+	})
 	options.Linger = 0
 	next := acquire(t, options)
 	release(t, next)
