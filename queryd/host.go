@@ -46,9 +46,7 @@ func (h *host) begin(broken error) {
 
 // start uses a configuration, unless the tools it names are not there.
 func (h *host) start(cfg *configs.Config) {
-	program := *h.Program
-	program.Config = cfg
-	b := (&app{&program}).newBackend(h.ctx)
+	b := h.with(cfg).newBackend(h.ctx)
 	b.patience = cfg.Queryd.QueryTimeout
 	b.waitOut = true
 	if _, err := b.newSet(b, nil); err != nil {

@@ -52,7 +52,7 @@ func (a *app) openAudit() (slog.Handler, func(), error) {
 	return nil, func() {}, nil
 }
 
-func (a *app) serveNetwork(ctx context.Context, service *toolserver.Service, h *host, tokens *toolserver.Tokens) error {
+func (a *app) serveNetwork(ctx context.Context, service *toolserver.Service, d desk, tokens *toolserver.Tokens) error {
 	m := a.Config.MCP
 	scheme := "http"
 	if m.TLSCert != "" {
@@ -60,7 +60,7 @@ func (a *app) serveNetwork(ctx context.Context, service *toolserver.Service, h *
 	}
 	err := service.ListenAndServe(ctx, toolserver.Network{
 		Listen: m.Listen, MetricsListen: m.MetricsListen, CertFile: m.TLSCert, KeyFile: m.TLSKey,
-		Tokens: tokens, Hosts: m.AllowedHosts, Degraded: h.degraded,
+		Tokens: tokens, Hosts: m.AllowedHosts, Degraded: d.degraded,
 		Ready: func(address, metrics string) {
 			a.Say(fmt.Sprintf("serving MCP at %s://%s/mcp", scheme, address))
 			if metrics != "" {

@@ -47,7 +47,11 @@ lets calls end first.`,
 func (a *app) serve(ctx context.Context, broken error, load func() (*configs.Config, error)) (err error) {
 	overHTTP := a.Config.MCP.Transport == configs.TransportHTTP
 	if overHTTP && concernsServing(broken) {
-		return broken // where to listen, and to whom, is not known: that must not be guessed
+		cfg, err := a.serveOutOfOrder(ctx, broken, load)
+		if cfg == nil || err != nil {
+			return err
+		}
+		return a.with(cfg).serve(ctx, nil, load)
 	}
 	// Calls under way end after the signal, so what they use outlives it.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -119,8 +123,17 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// newService joins the host to what is advertised, the limits and the audit.
-func (a *app) newService(h *host) (*toolserver.Service, func(), error) {
+// desk is what a service asks when a client comes: for tools, or why there are none.
+type desk interface {
+	open() (*toolserver.Set, error)
+	trouble(ctx context.Context) string // may wait a moment to know
+	degraded() string                   // trouble as it is known; "" for none
+	graph() string
+	secrets() []string
+}
+
+// newService joins a desk to what is advertised, the limits and the audit.
+func (a *app) newService(d desk) (*toolserver.Service, func(), error) {
 	template, err := a.template()
 	if err != nil {
 		return nil, nil, err
@@ -131,9 +144,9 @@ func (a *app) newService(h *host) (*toolserver.Service, func(), error) {
 	}
 	return toolserver.NewService(toolserver.About{
 		Name: "graphmill", Title: "graphmill knowledge graph", Version: commandline.Version(), Instructions: tools.Guide(template),
-	}, template, h.open, toolserver.ServiceOptions{
-		Limits: a.limits(), Trouble: h.trouble, Graph: h.graph,
-		Audit: audit, AuditText: a.Config.MCP.AuditArguments, Secrets: h.secrets, Log: a.Log,
+	}, template, d.open, toolserver.ServiceOptions{
+		Limits: a.limits(), Trouble: d.trouble, Graph: d.graph,
+		Audit: audit, AuditText: a.Config.MCP.AuditArguments, Secrets: d.secrets, Log: a.Log,
 	}), closeAudit, nil
 }
 
@@ -147,9 +160,14 @@ func (a *app) template() (*toolserver.Set, error) {
 	}
 	all := *a.Config
 	all.MCP.Include = nil
+	return a.with(&all).newSet(b, nil)
+}
+
+// with is the program with another configuration.
+func (a *app) with(cfg *configs.Config) *app {
 	program := *a.Program
-	program.Config = &all
-	return (&app{&program}).newSet(b, nil)
+	program.Config = cfg
+	return &app{&program}
 }
 
 func (a *app) keepAliveCommand() *cobra.Command {

@@ -27,6 +27,7 @@ func TestServing(t *testing.T) {
 	f := seeded(t)
 	t.Run("network", func(t *testing.T) { testNetwork(t, f) })
 	t.Run("broken configuration", func(t *testing.T) { testBrokenConfiguration(t, f) })
+	t.Run("network out of order", func(t *testing.T) { testNetworkOutOfOrder(t, f) })
 	t.Run("missing model", func(t *testing.T) { testMissingModel(t, f) })
 	t.Run("read-only login", func(t *testing.T) { testRequiredLogin(t, f) })
 	if testing.Short() {
@@ -56,13 +57,20 @@ func (s *served) logged() string {
 	return s.log.String()
 }
 
+// address is where it serves now.
+func (s *served) address() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.url
+}
+
 var servingAt = regexp.MustCompile(`(serving MCP|metrics) at (http\S+)/(?:mcp|metrics)`)
 
 // serveHTTP starts queryd on free ports; settings are NAME=value.
 func serveHTTP(t testing.TB, f *enginetest.Fixture, settings ...string) *served {
 	t.Helper()
-	command := program(t, f, "serve", "--transport", "http", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
-	command.Env = append(append(command.Env, "GRAPHMILL_MCP_TOKEN=tester:"+testToken), settings...)
+	command := program(t, f, "serve", "--transport", "http", "--metrics-listen", "127.0.0.1:0")
+	command.Env = append(append(command.Env, "GRAPHMILL_MCP_TOKEN=tester:"+testToken, "GRAPHMILL_MCP_LISTEN=127.0.0.1:0"), settings...)
 	stderr, err := command.StderrPipe()
 	must(t, err)
 	must(t, command.Start())
@@ -71,14 +79,20 @@ func serveHTTP(t testing.TB, f *enginetest.Fixture, settings ...string) *served 
 	go func() {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
+			at := servingAt.FindStringSubmatch(lines.Text())
 			s.mu.Lock()
 			s.log.WriteString(lines.Text() + "\n")
-			s.mu.Unlock()
-			if at := servingAt.FindStringSubmatch(lines.Text()); at != nil && at[1] == "metrics" {
+			if at != nil && at[1] == "metrics" {
 				s.metrics = at[2]
-				ready <- true
 			} else if at != nil {
 				s.url = at[2]
+			}
+			s.mu.Unlock()
+			if at != nil && at[1] == "metrics" {
+				select {
+				case ready <- true:
+				default:
+				}
 			}
 		}
 		ended <- command.Wait()
@@ -118,7 +132,7 @@ func (authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *served) connect(t testing.TB, version string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: authorized{}}, MaxRetries: -1},
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.address() + "/mcp", HTTPClient: &http.Client{Transport: authorized{}}, MaxRetries: -1},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	must(t, err)
 	t.Cleanup(func() { session.Close() })
@@ -193,14 +207,53 @@ func testBrokenConfiguration(t *testing.T, f *enginetest.Fixture) {
 	if text := textOf(ask(t, session, "status", nil)); !strings.HasPrefix(text, "[1] Graph knowledge_graph") {
 		t.Errorf("after: %s", text)
 	}
-	command := program(t, f, "serve", "--transport", "http")
-	command.Env = append(command.Env, "GRAPHMILL_MCP_MAX_CALLS=many")
-	if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "mcp.max_calls") {
-		t.Errorf("a network server whose limits are unknown: %v, %s", err, out)
-	}
-	command = program(t, f, "serve", "--transport", "http", "--listen", "0.0.0.0:0")
+	command := program(t, f, "serve", "--transport", "http", "--listen", "0.0.0.0:0")
 	if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "needs a bearer token") {
 		t.Errorf("beyond loopback without a token: %v, %s", err, out)
+	}
+}
+
+// Over the network too, where a file that cannot be read leaves unknown whom to
+// serve: until then nobody gets more than the reason, and nobody beyond this
+// machine gets that without a token.
+func testNetworkOutOfOrder(t *testing.T, f *enginetest.Fixture) {
+	file := filepath.Join(t.TempDir(), "graphmill.yaml")
+	must(t, os.WriteFile(file, []byte("mcp: {max_calls: many, max_queue: [\n"), 0o600))
+	s := serveHTTP(t, f, "GRAPHMILL_CONFIG="+file)
+	session := s.connect(t, "2025-06-18")
+	if guide := session.InitializeResult().Instructions; !strings.Contains(guide, "configuration cannot be used") {
+		t.Errorf("guide: %s", guide)
+	}
+	if result := ask(t, session, "status", nil); !result.IsError || !strings.Contains(textOf(result), "graphmill.yaml") || !strings.Contains(textOf(result), "Hint: Put it right") {
+		t.Errorf("before: %s", textOf(result))
+	}
+	if reply, err := http.Get(s.address() + "/health"); err != nil || reply.StatusCode != 200 {
+		t.Errorf("health: %v, %v", reply, err)
+	}
+	if reply, err := http.Post(s.address()+"/mcp", "application/json", strings.NewReader("{}")); err != nil || reply.StatusCode != 401 {
+		t.Errorf("without a token: %v, %v", reply, err)
+	}
+	must(t, os.WriteFile(file, []byte("mcp: {max_calls: many}\n"), 0o600))
+	time.Sleep(often + often/2)
+	if text := textOf(ask(t, session, "status", nil)); !strings.Contains(text, "mcp.max_calls") {
+		t.Errorf("wrong in another way: %s", text)
+	}
+	before := s.address()
+	must(t, os.WriteFile(file, []byte("mcp: {max_calls: 3}\n"), 0o600))
+	for range 300 { // it serves anew, on another free port
+		if s.address() != before {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if text := textOf(ask(t, s.connect(t, "2025-06-18"), "status", nil)); !strings.HasPrefix(text, "[1] Graph knowledge_graph") {
+		t.Errorf("after: %s", text)
+	}
+
+	must(t, os.WriteFile(file, []byte("mcp: {"), 0o600))
+	open := serveHTTP(t, f, "GRAPHMILL_CONFIG="+file, "GRAPHMILL_MCP_TOKEN=", "GRAPHMILL_MCP_LISTEN=0.0.0.0:0")
+	if !strings.HasPrefix(open.address(), "http://127.0.0.1:") {
+		t.Errorf("without a token it listens at %s", open.address())
 	}
 }
 
