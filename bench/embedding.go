@@ -36,12 +36,7 @@ func benchEmbedding(ctx context.Context, w *world, t *table) error {
 		return err
 	}
 	options := local.Options{Places: models.Places{DataDir: w.data}, Threads: 1, Parallel: 1}
-	runtime, err := options.OpenEngine()
-	if err != nil {
-		return err
-	}
-	defer runtime.Close()
-	embedder, err := options.OpenEmbedder(runtime)
+	embedder, err := options.OpenAlone()
 	if err != nil {
 		return err
 	}

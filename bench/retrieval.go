@@ -47,12 +47,7 @@ type asked struct {
 // in this process, and then queryd, as its clients meet it.
 func benchRetrieval(ctx context.Context, w *world, t *table) error {
 	options := local.Options{Places: models.Places{DataDir: w.data}}
-	runtime, err := options.OpenEngine()
-	if err != nil {
-		return err
-	}
-	defer runtime.Close()
-	embedder, err := options.OpenEmbedder(runtime)
+	embedder, err := options.OpenAlone()
 	if err != nil {
 		return err
 	}

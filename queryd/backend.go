@@ -24,7 +24,7 @@ type backend struct {
 	*app
 	ctx      context.Context // of the program
 	store    lazy[*connection]
-	embedder lazy[*embedding]
+	embedder lazy[models.Embedder]
 	// patience is how long a call waits for the store to be opened; 0 is without
 	// end. Loading a large graph takes minutes, for which an agent should not hang.
 	patience time.Duration
@@ -45,7 +45,7 @@ type connection struct {
 func (a *app) newBackend(ctx context.Context) *backend {
 	b := &backend{app: a, ctx: ctx}
 	b.store = lazy[*connection]{open: b.connect, broken: (*connection).broken, shut: (*connection).close}
-	b.embedder = lazy[*embedding]{open: b.openEmbedder, shut: (*embedding).close}
+	b.embedder = lazy[models.Embedder]{open: b.openEmbedder, shut: models.Embedder.Close}
 	return b
 }
 
@@ -78,11 +78,7 @@ func (b *backend) Reader(ctx context.Context) (*reader.Reader, error) {
 
 // Embedder implements tools.Backend.
 func (b *backend) Embedder(ctx context.Context) (models.Embedder, error) {
-	e, err := b.embedder.get(ctx, b.ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e.Embedder, nil
+	return b.embedder.get(ctx, b.ctx)
 }
 
 // Warnings implements tools.Backend.

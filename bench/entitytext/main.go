@@ -60,12 +60,7 @@ func measure(ctx context.Context, dataDir, graphName string, pool int) error {
 		return err
 	}
 	options := local.Options{Places: models.Places{DataDir: dataDir}}
-	runtime, err := options.OpenEngine()
-	if err != nil {
-		return err
-	}
-	defer runtime.Close()
-	embedder, err := options.OpenEmbedder(runtime)
+	embedder, err := options.OpenAlone()
 	if err != nil {
 		return err
 	}

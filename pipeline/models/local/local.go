@@ -5,6 +5,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 
 	"graphmill/pipeline/models"
@@ -87,6 +88,29 @@ func (o Options) OpenEmbedder(engine models.Engine) (models.Embedder, error) {
 	}
 	return embedder, nil
 }
+
+// OpenAlone opens the embedder on an engine of its own, which is closed with it.
+func (o Options) OpenAlone() (models.Embedder, error) {
+	if !o.NeedsEngine() {
+		return o.OpenEmbedder(nil)
+	}
+	engine, err := o.OpenEngine()
+	if err != nil {
+		return nil, err
+	}
+	embedder, err := o.OpenEmbedder(engine)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return &alone{embedder, engine}, nil
+}
+
+type alone struct {
+	models.Embedder
+	engine models.Engine
+}
+
+func (a *alone) Close() error { return errors.Join(a.Embedder.Close(), a.engine.Close()) }
 
 // EmbedderModel is what the embedder's Model will be, without loading weights.
 func (o Options) EmbedderModel() (string, error) {
