@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,5 +32,9 @@ func compileElsewhere(ctx context.Context, cacheDir string) error {
 	}
 	command := exec.CommandContext(ctx, self, compileVerb, cacheDir)
 	command.Args[0] = "ingestd" // whatever the file is called
-	return command.Run()
+	_, err = command.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return errors.New(strings.TrimPrefix(strings.TrimSpace(string(exit.Stderr)), "ingestd: "))
+	}
+	return err
 }

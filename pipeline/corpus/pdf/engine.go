@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 
 	"github.com/klippa-app/go-pdfium"
@@ -30,6 +29,7 @@ type engine struct {
 	mu     sync.Mutex
 	pool   pdfium.Pool
 	cache  wazero.CompilationCache
+	note   string
 	closed bool
 }
 
@@ -98,22 +98,7 @@ func callSafely(instance pdfium.Pdfium, use func(pdfium.Pdfium) error) (err erro
 	return use(instance)
 }
 
-// Compile fills a cache directory with the compiled engine.
-func Compile(ctx context.Context, cacheDir string) error {
-	e := newEngine(Options{CacheDir: cacheDir}.withDefaults())
-	_, err := e.start(ctx)
-	return errors.Join(err, e.close())
-}
-
-// isCompiled reports whether a cache directory holds a compiled engine, by the
-// place where the library keeps it. A wrong answer costs memory, nothing else.
-func isCompiled(cacheDir string) bool {
-	found, err := filepath.Glob(filepath.Join(cacheDir, "wazero-*", "*"))
-	return err == nil && len(found) > 0
-}
-
-// start compiles the engine once; a failed start is tried again by the next
-// file, since its cause (a full disk) may have gone.
+// start gets the engine once; a failed start is tried again by the next file.
 func (e *engine) start(ctx context.Context) (pdfium.Pool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -123,24 +108,48 @@ func (e *engine) start(ctx context.Context) (pdfium.Pool, error) {
 	if e.pool != nil {
 		return e.pool, nil
 	}
+	pool, err := e.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.pool = pool
+	return pool, nil
+}
+
+// open loads the engine from its cache, or compiles it here: the cache saves time
+// and memory, and nothing that is wrong with it is a reason to read no PDF.
+func (e *engine) open(ctx context.Context) (pdfium.Pool, error) {
+	if e.options.CacheDir != "" {
+		pool, err := e.openCached(ctx)
+		if err == nil {
+			return pool, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		e.note = fmt.Sprintf("the PDF engine was compiled for this run alone: cache %s: %s; make the directory writable, or free some space", e.options.CacheDir, brief(err))
+	}
+	return e.load(nil)
+}
+
+// takeNote gives what an operator should know of the start, once.
+func (e *engine) takeNote() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	note := e.note
+	e.note = ""
+	return note
+}
+
+// load makes the engine from a cache, which is filled if it is empty and may be nil.
+func (e *engine) load(cache wazero.CompilationCache) (pdfium.Pool, error) {
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
 		WithMemoryLimitPages(uint32(e.options.MemoryBytes / wasmPage)).
 		// Without it a file that hangs could not be stopped. It costs about
 		// three times the engine's time a page, which extraction still dwarfs.
 		WithCloseOnContextDone(true)
-	if e.options.CacheDir != "" {
-		if e.options.Compile != nil && !isCompiled(e.options.CacheDir) {
-			// What it did not do is done below.
-			if err := e.options.Compile(ctx, e.options.CacheDir); err != nil && ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-		}
-		cache, err := wazero.NewCompilationCacheWithDir(e.options.CacheDir)
-		if err != nil {
-			return nil, fmt.Errorf("%w: open its cache %s: %w; make the directory writable or name another one", errStart, e.options.CacheDir, err)
-		}
-		e.cache = cache
+	if cache != nil {
 		config = config.WithCompilationCache(cache)
 	}
 	pool, err := webassembly.Init(webassembly.Config{
@@ -156,7 +165,6 @@ func (e *engine) start(ctx context.Context) (pdfium.Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errStart, err)
 	}
-	e.pool = pool
 	return pool, nil
 }
 

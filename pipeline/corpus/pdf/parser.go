@@ -21,11 +21,13 @@ type Options struct {
 	// CacheDir keeps the compiled engine between runs: compiling takes about
 	// three seconds of a core, loading it a few hundredths. "" compiles anew
 	// each time. The directory is made when it is missing; anything in it may be
-	// deleted at any time.
+	// deleted at any time, what does not load is made again, and where nothing can
+	// be kept the first document has a note that says so.
 	CacheDir string
 	// Compile, when not nil, is called before the engine is compiled into an empty
 	// CacheDir, to do that in another process with [Compile]: it takes 400 MB for
-	// some seconds. Without it, or when it fails, this process compiles.
+	// some seconds. Without it, or when it fails, this process compiles; after a
+	// failure for itself alone.
 	Compile func(ctx context.Context, cacheDir string) error
 	// Instances is how many files are read at once; 0 is 2.
 	Instances int
@@ -101,6 +103,9 @@ func (p *Parser) Parse(ctx context.Context, file corpus.File, data []byte, limit
 	document := reading.document(file, outline.bookmarks)
 	if outline.err != nil {
 		document.Notes = append(document.Notes, "outline not read: "+cleanLine(outline.err.Error()))
+	}
+	if note := p.engine.takeNote(); note != "" {
+		document.Notes = append(document.Notes, note)
 	}
 	return document, nil
 }
