@@ -33,7 +33,7 @@ const ofCommon = 10
 // the engine divides the score by how far apart they stand, so that what holds
 // one of them comes before what holds all.
 type lookup struct {
-	count func(cypher.Params) cypher.Statement
+	label string
 	find  func(cypher.Params) cypher.Statement
 	size  int // things of the label in the graph
 }
@@ -83,7 +83,7 @@ func (l lookup) run(ctx context.Context, s *search, terms []string, take func(ro
 
 // counts says how many things hold each word, most at most.
 func (l lookup) counts(ctx context.Context, s *search, terms []string, most int) ([]int, error) {
-	params := cypher.Params{"most": most}
+	params := cypher.Params{"label": l.label, "most": most}
 	for i := range maxWords {
 		term := "zzzzqqqqzzzz" // no word
 		if i < len(terms) {
@@ -92,7 +92,7 @@ func (l lookup) counts(ctx context.Context, s *search, terms []string, most int)
 		params[fmt.Sprint("t", i)] = term
 	}
 	counts := make([]int, maxWords)
-	err := s.query(ctx, l.count(params), func(rows *conn.Rows, i int) {
+	err := s.query(ctx, cypher.New(countHolders, params), func(rows *conn.Rows, i int) {
 		counts[rows.Int(i, "term")] = rows.Int(i, "n")
 	})
 	return counts[:len(terms)], err
@@ -136,8 +136,7 @@ func (s *search) passagesByText(ctx context.Context, t *task) error {
 		return err
 	}
 	t.words = map[string]float64{}
-	l := lookup{size: s.meta.Counts.Chunks,
-		count: func(p cypher.Params) cypher.Statement { return cypher.New(countChunks, p) },
+	l := lookup{label: "Chunk", size: s.meta.Counts.Chunks,
 		find: func(p cypher.Params) cypher.Statement {
 			return cypher.New(`UNWIND $words AS word CALL db.idx.fulltext.queryNodes('Chunk', word.query) YIELD node`+mostHeld+`RETURN node.id AS id, held ORDER BY held DESC, id`, p)
 		},
@@ -154,8 +153,7 @@ func (s *search) entitiesByText(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	l := lookup{size: s.meta.Counts.Entities,
-		count: func(p cypher.Params) cypher.Statement { return cypher.New(countEntities, p) },
+	l := lookup{label: "__Entity__", size: s.meta.Counts.Entities,
 		find: func(p cypher.Params) cypher.Statement {
 			return cypher.New(`UNWIND $words AS word CALL db.idx.fulltext.queryNodes('__Entity__', word.query) YIELD node`+mostHeld+
 				`RETURN node.id AS id, node.name AS name, node.type AS type, node.description AS description, node.aliases AS aliases,
@@ -175,41 +173,24 @@ WITH node, sum(word.weight) AS held ORDER BY held DESC, node.id LIMIT $k
 // One branch for each word. LIMIT inside of CALL {} would be shorter, but cut
 // short, the procedure goes on with the last word's hits for the next one.
 const (
-	countOfChunk  = `CALL db.idx.fulltext.queryNodes('Chunk', $t`
-	countOfEntity = `CALL db.idx.fulltext.queryNodes('__Entity__', $t`
-	upTo          = `) YIELD node WITH node LIMIT $most RETURN `
-	asTerm        = ` AS term, count(node) AS n`
-	orElse        = ` UNION ALL `
-	countChunks   = countOfChunk + `0` + upTo + `0` + asTerm + orElse +
-		countOfChunk + `1` + upTo + `1` + asTerm + orElse +
-		countOfChunk + `2` + upTo + `2` + asTerm + orElse +
-		countOfChunk + `3` + upTo + `3` + asTerm + orElse +
-		countOfChunk + `4` + upTo + `4` + asTerm + orElse +
-		countOfChunk + `5` + upTo + `5` + asTerm + orElse +
-		countOfChunk + `6` + upTo + `6` + asTerm + orElse +
-		countOfChunk + `7` + upTo + `7` + asTerm + orElse +
-		countOfChunk + `8` + upTo + `8` + asTerm + orElse +
-		countOfChunk + `9` + upTo + `9` + asTerm + orElse +
-		countOfChunk + `10` + upTo + `10` + asTerm + orElse +
-		countOfChunk + `11` + upTo + `11` + asTerm + orElse +
-		countOfChunk + `12` + upTo + `12` + asTerm + orElse +
-		countOfChunk + `13` + upTo + `13` + asTerm + orElse +
-		countOfChunk + `14` + upTo + `14` + asTerm + orElse +
-		countOfChunk + `15` + upTo + `15` + asTerm
-	countEntities = countOfEntity + `0` + upTo + `0` + asTerm + orElse +
-		countOfEntity + `1` + upTo + `1` + asTerm + orElse +
-		countOfEntity + `2` + upTo + `2` + asTerm + orElse +
-		countOfEntity + `3` + upTo + `3` + asTerm + orElse +
-		countOfEntity + `4` + upTo + `4` + asTerm + orElse +
-		countOfEntity + `5` + upTo + `5` + asTerm + orElse +
-		countOfEntity + `6` + upTo + `6` + asTerm + orElse +
-		countOfEntity + `7` + upTo + `7` + asTerm + orElse +
-		countOfEntity + `8` + upTo + `8` + asTerm + orElse +
-		countOfEntity + `9` + upTo + `9` + asTerm + orElse +
-		countOfEntity + `10` + upTo + `10` + asTerm + orElse +
-		countOfEntity + `11` + upTo + `11` + asTerm + orElse +
-		countOfEntity + `12` + upTo + `12` + asTerm + orElse +
-		countOfEntity + `13` + upTo + `13` + asTerm + orElse +
-		countOfEntity + `14` + upTo + `14` + asTerm + orElse +
-		countOfEntity + `15` + upTo + `15` + asTerm
+	countOf      = `CALL db.idx.fulltext.queryNodes($label, $t`
+	upTo         = `) YIELD node WITH node LIMIT $most RETURN `
+	asTerm       = ` AS term, count(node) AS n`
+	orElse       = ` UNION ALL `
+	countHolders = countOf + `0` + upTo + `0` + asTerm + orElse +
+		countOf + `1` + upTo + `1` + asTerm + orElse +
+		countOf + `2` + upTo + `2` + asTerm + orElse +
+		countOf + `3` + upTo + `3` + asTerm + orElse +
+		countOf + `4` + upTo + `4` + asTerm + orElse +
+		countOf + `5` + upTo + `5` + asTerm + orElse +
+		countOf + `6` + upTo + `6` + asTerm + orElse +
+		countOf + `7` + upTo + `7` + asTerm + orElse +
+		countOf + `8` + upTo + `8` + asTerm + orElse +
+		countOf + `9` + upTo + `9` + asTerm + orElse +
+		countOf + `10` + upTo + `10` + asTerm + orElse +
+		countOf + `11` + upTo + `11` + asTerm + orElse +
+		countOf + `12` + upTo + `12` + asTerm + orElse +
+		countOf + `13` + upTo + `13` + asTerm + orElse +
+		countOf + `14` + upTo + `14` + asTerm + orElse +
+		countOf + `15` + upTo + `15` + asTerm
 )
