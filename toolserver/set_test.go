@@ -236,17 +236,27 @@ func TestMaskTakesCredentialsOut(t *testing.T) {
 func FuzzShorten(f *testing.F) {
 	f.Add(`{"pages":[{"n":1,"text":"abc"}],"words":["a"]}`, 30)
 	f.Add(`{"a":{"b":[[1,2,[3]],"x"]},"hint":"h","truncated":false}`, 10)
-	f.Fuzz(func(t *testing.T, text string, limit int) {
+	// The one has more bytes, the other more characters.
+	f.Add(`{"a":"`+strings.Repeat("漢", 79)+`","b":"`+strings.Repeat("b", 200)+`"}`, 10)
+	f.Fuzz(func(t *testing.T, data string, limit int) {
 		var object map[string]any
-		if json.Unmarshal([]byte(text), &object) != nil || object == nil || len(text) > 4000 {
+		if json.Unmarshal([]byte(data), &object) != nil || object == nil || len(data) > 4000 {
 			return
 		}
-		out, _, err := shorten([]byte(text), max(limit, 1))
+		out, _, err := shorten([]byte(data), max(limit, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if json.Unmarshal(out, &object) != nil {
 			t.Errorf("%s is no JSON", out)
 		}
+		if utf8.RuneCount(out) <= max(limit, 1) {
+			return
+		}
+		walk(object, place{}, func(p place) {
+			if p.path != "hint" && utf8.RuneCountInString(text(p.value)) > shortestCut || p.length() > 0 {
+				t.Errorf("limit %d: %s is left in %s", limit, p.path, out)
+			}
+		})
 	})
 }

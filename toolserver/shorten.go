@@ -89,8 +89,8 @@ func (s *shortening) note() {
 // once, so that lists of like length are shortened alike. It returns how many
 // went, 0 when nothing is left to take.
 func (s *shortening) cut(over int) int {
-	var list place
-	var longest place
+	var list, longest place
+	chars := 0 // of the longest
 	walk(s.root, place{}, func(p place) {
 		switch v := p.value.(type) {
 		case []any:
@@ -98,15 +98,16 @@ func (s *shortening) cut(over int) int {
 				list = p
 			}
 		case string:
-			if p.path != "hint" && len(v) > len(text(longest.value)) {
-				longest = p
+			// In characters: a short text of another script has more bytes than a long one.
+			if p.path != "hint" && len(v) > chars && utf8.RuneCountInString(v) > chars {
+				longest, chars = p, utf8.RuneCountInString(v)
 			}
 		}
 	})
 	switch {
 	case list.length() > 1:
 		return s.cutList(list, max(1, list.length()/4))
-	case utf8.RuneCountInString(text(longest.value)) > shortestCut:
+	case chars > shortestCut:
 		return s.cutText(longest, over)
 	case list.length() == 1:
 		return s.cutList(list, 1)
