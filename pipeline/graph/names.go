@@ -61,10 +61,17 @@ func DisplayName(name string) string {
 	}
 	// What names nothing is not shown either. Signs that only a key folds would
 	// leave the s of a possessive here.
-	if NameKey(name) == "" {
+	key := NameKey(name)
+	if key == "" {
 		return ""
 	}
-	return bareName(strings.Join(strings.Fields(name), " "))
+	shown := bareName(strings.Join(strings.Fields(name), " "))
+	// A sign that is kept here and not in the key may part an s from its
+	// apostrophe, and be all that is left of a name.
+	if !isASCII(shown) && NameKey(shown) != key {
+		return key
+	}
+	return shown
 }
 
 // Shows reports whether a rather than b, of two names of one thing, is the one to
