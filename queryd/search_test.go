@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"graphmill/pipeline/engine/enginetest"
@@ -250,7 +252,14 @@ func testFailures(t *testing.T, f *enginetest.Fixture) {
 		t.Errorf("a cancelled search ends with %v", err)
 	}
 
+	testPanics(t, f)
+
 	missing, _ := searcher(t, f, "never_written")
+	// Nobody waits for a model whose vector nothing would be compared with.
+	missing.Embedder = func(ctx context.Context) (models.Embedder, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	var none *retrieve.MissingGraph
 	if _, err := missing.Search(t.Context(), retrieve.Request{Question: "a", TopK: 1}); !errors.As(err, &none) {
 		t.Errorf("a graph that is not there gives %v", err)
@@ -259,6 +268,32 @@ func testFailures(t *testing.T, f *enginetest.Fixture) {
 	must(t, err)
 	if slices.Contains(graphs, "never_written") {
 		t.Error("asking for a graph made it")
+	}
+}
+
+// testPanics has a search meet panics on goroutines of its own: they end the call
+// and not the program.
+func testPanics(t *testing.T, f *enginetest.Fixture) {
+	t.Helper()
+	embedding, _ := searcher(t, f, "knowledge_graph")
+	embedding.Embedder = func(context.Context) (models.Embedder, error) { panic("no such window") }
+	asking, store := searcher(t, f, "knowledge_graph")
+	var asked atomic.Int32
+	store.after = func() {
+		if asked.Add(1) > 3 { // the first are the caller's own
+			panic("no such window")
+		}
+	}
+	for what, s := range map[string]*retrieve.Searcher{"embedding": embedding, "asking": asking} {
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), "no such window") {
+					t.Errorf("%s: a panic comes back as %v", what, p)
+				}
+			}()
+			_, err := s.Search(t.Context(), retrieve.Request{Question: "finite", TopK: 5})
+			t.Errorf("%s: a panic is the error %v", what, err)
+		}()
 	}
 }
 

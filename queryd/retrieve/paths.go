@@ -94,7 +94,7 @@ func (s *search) runAll(ctx context.Context, tasks []*task) error {
 	var group errgroup.Group
 	for _, t := range tasks {
 		group.Go(func() error {
-			t.err = t.run(ctx, t)
+			t.err = contained(func() error { return t.run(ctx, t) })
 			if fatal(t.err) {
 				return t.err
 			}

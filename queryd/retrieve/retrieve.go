@@ -122,12 +122,15 @@ const maxAttempts = 4
 // graph, or Changing is set.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
 	var trips atomic.Int64
-	asked := s.embed(ctx, request)
+	embedding, enough := context.WithCancel(ctx)
+	asked := s.embed(embedding, request)
 	defer asked.wait() // the model belongs to the caller
+	defer enough()     // nobody asks for it any more
 	for attempt := 1; ; attempt++ {
 		run := &search{Searcher: s, Request: request, trips: &trips, commits: unread, asked: asked}
 		result, err := run.once(ctx)
 		if err != nil {
+			throw(err)
 			return nil, err
 		}
 		if result.Changing && attempt < maxAttempts {
@@ -217,17 +220,18 @@ func (s *Searcher) embed(ctx context.Context, r Request) *question {
 	}
 	go func() {
 		defer close(q.done)
-		embedder, err := s.Embedder(ctx)
-		if err != nil {
-			q.err = err
-			return
-		}
-		vectors, err := embedder.Embed(ctx, []string{r.Question})
-		if err != nil {
-			q.err = fmt.Errorf("embed the question: %w", err)
-			return
-		}
-		q.vector, q.model = vectors[0], embedder.Model()
+		q.err = contained(func() error {
+			embedder, err := s.Embedder(ctx)
+			if err != nil {
+				return err
+			}
+			vectors, err := embedder.Embed(ctx, []string{r.Question})
+			if err != nil {
+				return fmt.Errorf("embed the question: %w", err)
+			}
+			q.vector, q.model = vectors[0], embedder.Model()
+			return nil
+		})
 	}()
 	return q
 }
@@ -318,7 +322,7 @@ func fatal(err error) bool {
 	case conn.Unreachable, conn.Auth, conn.Loading, conn.NoGraph:
 		return true
 	}
-	return errors.Is(err, context.Canceled)
+	return errors.Is(err, context.Canceled) || errors.As(err, new(*panicked))
 }
 
 // failedWholly is the first error when no search worked.
