@@ -127,7 +127,7 @@ func (e *engine) open(ctx context.Context) (pdfium.Pool, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		e.note = fmt.Sprintf("the PDF engine was compiled for this run alone: cache %s: %s; make the directory writable, or free some space", e.options.CacheDir, brief(err))
+		e.note = fmt.Sprintf("the PDF engine was compiled for this run alone: cache %s: %s; keeping it takes a directory that can be written to, 22 MB of disk and 400 MB of memory", e.options.CacheDir, brief(err))
 	}
 	return e.load(nil)
 }
