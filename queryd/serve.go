@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,9 @@ lets calls end first.`,
 
 func (a *app) serve(ctx context.Context, broken error, load func() (*configs.Config, error)) (err error) {
 	overHTTP := a.Config.MCP.Transport == configs.TransportHTTP
+	if overHTTP && concernsAddress(broken) {
+		return broken
+	}
 	if overHTTP && concernsServing(broken) {
 		cfg, err := a.serveOutOfOrder(ctx, broken, load)
 		if cfg == nil || err != nil {
@@ -76,6 +80,15 @@ func (a *app) serve(ctx context.Context, broken error, load func() (*configs.Con
 		return a.serveNetwork(ctx, service, h, tokens)
 	}
 	return a.serveStdio(ctx, service)
+}
+
+// concernsAddress reports whether a broken configuration leaves unknown where a
+// network server listens. It is not guessed: no client would look there.
+func concernsAddress(broken error) bool {
+	var problems *configs.Error
+	return errors.As(broken, &problems) && slices.ContainsFunc(problems.Problems, func(p configs.Problem) bool {
+		return p.Key == "mcp.listen" || p.Key == "mcp.metrics_listen"
+	})
 }
 
 // concernsServing reports whether a broken configuration leaves unknown what a

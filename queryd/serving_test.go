@@ -255,6 +255,13 @@ func testNetworkOutOfOrder(t *testing.T, f *enginetest.Fixture) {
 	if !strings.HasPrefix(open.address(), "http://127.0.0.1:") {
 		t.Errorf("without a token it listens at %s", open.address())
 	}
+	halfway := serveHTTP(t, f, "GRAPHMILL_MCP_TLS_CERT=missing.pem", "GRAPHMILL_MCP_LISTEN=0.0.0.0:0")
+	if !strings.HasPrefix(halfway.address(), "http://127.0.0.1:") {
+		t.Errorf("without a key to its certificate it listens at %s", halfway.address())
+	}
+	if text := textOf(ask(t, halfway.connect(t, "2025-06-18"), "status", nil)); !strings.Contains(text, "mcp.tls_cert: is given without mcp.tls_key") {
+		t.Errorf("without a key: %s", text)
+	}
 }
 
 // A model that is missing is told of, keeps nothing else from working, and is
