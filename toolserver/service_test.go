@@ -82,6 +82,9 @@ func claimSet(t testing.TB, options Options) *Set {
 			return &claimResult{claim{Text: text, Known: known}}, nil
 		},
 		"sleep": func(_ context.Context, in claimArguments) (*claimResult, error) {
+			if held, ok := holds.Load(in.Text); ok {
+				<-held.(chan struct{})
+			}
 			time.Sleep(time.Duration(in.MS) * time.Millisecond)
 			return &claimResult{}, nil
 		},
@@ -98,6 +101,18 @@ func claimSet(t testing.TB, options Options) *Set {
 		t.Fatal(err)
 	}
 	return set
+}
+
+// holds keeps calls of the tool sleep, by their text, until a test lets them go.
+var holds sync.Map
+
+// hold makes calls of sleep with the text wait until release, or the test's end.
+func hold(t *testing.T, text string) (release func()) {
+	held := make(chan struct{})
+	holds.Store(text, held)
+	release = sync.OnceFunc(func() { close(held) })
+	t.Cleanup(release)
+	return release
 }
 
 // running is a service on loopback.
