@@ -35,23 +35,30 @@ func (a *app) preview(ctx context.Context, patterns []string, offset, chars int)
 		return err
 	}
 	defer root.Close()
-	files, err := previewFiles(ctx, root, patterns)
-	if err != nil {
-		return err
-	}
 	w, err := newWired(a.Config)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if offset < 0 || offset > len(files) {
-		return commandline.Usage("--offset %d is not between 0 and %d, the number of files", offset, len(files))
-	}
-	page, err := w.loader(root).PreviewFiles(ctx, files, offset, chars)
+	page, err := samplePage(ctx, w.loader(root), root, patterns, offset, chars)
 	if err != nil {
 		return err
 	}
 	return a.Print(page, func(w io.Writer) { printPreview(w, page) })
+}
+
+// samplePage returns a page of samples of the files that patterns name, of all
+// files without any, from the file of that number on; chars 0 means
+// [corpus.DefaultSampleChars]. It needs no graph. Wrong arguments are wrong usage.
+func samplePage(ctx context.Context, loader *corpus.Loader, root *corpus.Root, patterns []string, offset, chars int) (corpus.PreviewPage, error) {
+	files, err := previewFiles(ctx, root, patterns)
+	if err != nil {
+		return corpus.PreviewPage{}, err
+	}
+	if offset < 0 || offset > len(files) {
+		return corpus.PreviewPage{}, commandline.Usage("offset %d is not between 0 and %d, the number of files; give the next_offset of the page before", offset, len(files))
+	}
+	return loader.PreviewFiles(ctx, files, offset, chars)
 }
 
 // previewFiles lists the files that patterns name; all of them without any.

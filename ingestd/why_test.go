@@ -116,7 +116,7 @@ func TestFirstOwnOntologyReplacesTheBuiltInOne(t *testing.T) {
 	contains(t, shown, "built-in ontology", "Organization")
 	file := filepath.Join(t.TempDir(), "own.yaml")
 	writeFile(t, file, "entities:\n  - label: Ship\n    description: A vessel.\n    properties:\n      - {name: length, type: INTEGER}\n  - label: Port\nrelations:\n  - label: CALLS_AT\n    patterns: [[Ship, Port]]\n    cues: [calls at]\n")
-	contains(t, w.must("ontology", "set", file), "Ship", "CALLS_AT")
+	contains(t, w.must("ontology", "set", file, "--replace-builtin"), "Ship", "CALLS_AT")
 	shown = w.must("ontology", "show")
 	contains(t, shown, "graph ontology", "2 entity types", "Ship", "CALLS_AT")
 	if strings.Contains(shown, "Organization") {

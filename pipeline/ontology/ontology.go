@@ -82,8 +82,14 @@ func foldLabel(label string) string {
 }
 
 // Validate checks a whole ontology and returns every fault it finds, joined.
-func Validate(o *graph.Ontology) error {
-	v := validator{entities: map[string]bool{}}
+func Validate(o *graph.Ontology) error { return validate(o, false) }
+
+// validateAddition checks what is to be added to an ontology that may declare
+// the types its patterns name.
+func validateAddition(o *graph.Ontology) error { return validate(o, true) }
+
+func validate(o *graph.Ontology, addition bool) error {
+	v := validator{entities: map[string]bool{}, addition: addition}
 	if len(o.Entities) > MaxTypes || len(o.Relations) > MaxTypes {
 		v.addf("%d entity types and %d relation types are declared; at most %d of each are allowed", len(o.Entities), len(o.Relations), MaxTypes)
 		return errors.Join(v.faults...)
@@ -102,6 +108,7 @@ func Validate(o *graph.Ontology) error {
 
 type validator struct {
 	entities map[string]bool
+	addition bool // patterns may name types that are declared elsewhere
 	faults   []error
 }
 
@@ -147,12 +154,7 @@ func (v *validator) relation(t graph.RelationType) {
 	}
 	for _, pattern := range t.Patterns {
 		for _, end := range pattern {
-			switch {
-			case end == graph.UnknownType:
-				v.addf("%s: pattern [%s, %s] names Unknown; declare the missing entity type and name that", where, pattern[0], pattern[1])
-			case !v.entities[end]:
-				v.addf("%s: pattern [%s, %s] names %q, which is no declared entity type%s", where, pattern[0], pattern[1], end, v.suggest(end))
-			}
+			v.end(where, pattern, end)
 		}
 	}
 	v.cues(where, "cues", t.Cues)
@@ -161,6 +163,21 @@ func (v *validator) relation(t graph.RelationType) {
 		// Of a template with a mark alone ("_ , _") the types tell the direction.
 		if slices.Contains(t.PassiveCues, cue) && !isTemplate(cue) {
 			v.addf("%s: %q stands in cues and in passive_cues; a cue names the source first or the target first", where, cue)
+		}
+	}
+}
+
+// end checks one end of a pattern.
+func (v *validator) end(where string, pattern graph.Pattern, end string) {
+	switch {
+	case end == graph.UnknownType:
+		v.addf("%s: pattern [%s, %s] names Unknown; declare the missing entity type and name that", where, pattern[0], pattern[1])
+	case v.entities[end]:
+	case !v.addition:
+		v.addf("%s: pattern [%s, %s] names %q, which is no declared entity type%s", where, pattern[0], pattern[1], end, v.suggest(end))
+	default:
+		if err := ValidateLabel(end); err != nil {
+			v.addf("%s: pattern [%s, %s]: %w", where, pattern[0], pattern[1], err)
 		}
 	}
 }

@@ -19,8 +19,14 @@ import (
 // MaxFileBytes is the largest ontology file that is read.
 const MaxFileBytes = 4 << 20
 
-// Load reads the ontology file at path, YAML or JSON, and checks it.
-func Load(path string) (*graph.Ontology, error) {
+// Load reads the ontology file at path, YAML or JSON, and checks it as [Parse]
+// does.
+func Load(path string) (*graph.Ontology, error) { return load(path, Parse) }
+
+// LoadAddition is Load by [ParseAddition].
+func LoadAddition(path string) (*graph.Ontology, error) { return load(path, ParseAddition) }
+
+func load(path string, parse func(string, []byte) (*graph.Ontology, error)) (*graph.Ontology, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read ontology: %w", err)
@@ -30,12 +36,23 @@ func Load(path string) (*graph.Ontology, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read ontology %s: %w", path, err)
 	}
-	return Parse(path, data)
+	return parse(path, data)
 }
 
 // Parse reads an ontology from YAML or JSON and checks it. name stands in
-// errors. Every key must be known, every label valid.
+// errors. Every key must be known, every label valid, every type that a pattern
+// names declared.
 func Parse(name string, data []byte) (*graph.Ontology, error) {
+	return parseChecked(name, data, Validate)
+}
+
+// ParseAddition is Parse for what is added to a graph's ontology: its patterns
+// may name types that it does not declare itself. [Merge] checks those.
+func ParseAddition(name string, data []byte) (*graph.Ontology, error) {
+	return parseChecked(name, data, validateAddition)
+}
+
+func parseChecked(name string, data []byte, check func(*graph.Ontology) error) (*graph.Ontology, error) {
 	root, err := parseTree(name, data)
 	if err != nil {
 		return nil, err
@@ -48,7 +65,7 @@ func Parse(name string, data []byte) (*graph.Ontology, error) {
 		return nil, fmt.Errorf("parse ontology %s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	tidy(&o)
-	if err := Validate(&o); err != nil {
+	if err := check(&o); err != nil {
 		return nil, fmt.Errorf("check ontology %s: %w", name, err)
 	}
 	return &o, nil
