@@ -33,6 +33,7 @@ type Config struct {
 	Extractors Extractors `key:"extractors"`
 	Models     Models     `key:"models"`
 	Embedder   Embedder   `key:"embedder"`
+	LLM        LLM        `key:"llm"`
 	Commit     Commit     `key:"commit"`
 	Limits     Limits     `key:"limits"`
 	Queryd     Queryd     `key:"queryd"`
@@ -178,16 +179,22 @@ const (
 
 // Embedder turns text into vectors.
 type Embedder struct {
-	Kind      string `key:"kind"`      // EmbedderONNX or EmbedderHash
-	ModelDir  string `key:"model_dir"` // "" = the model that comes with the program
+	Kind      string `key:"kind"`      // one of the Embedder constants
+	ModelDir  string `key:"model_dir"` // onnx: "" = the model that comes with the program
+	Model     string `key:"model"`     // openai: its name at the provider
 	Dimension int    `key:"dimension"` // 0 = the model's own (hash: 384); onnx: must equal the model's
+	// SendDimensions asks the provider for vectors of Dimension also where the
+	// model's name does not say that it can shorten them.
+	SendDimensions bool `key:"send_dimensions"`
+	Batch          int  `key:"batch"` // openai: texts of one call
 }
 
 // Values of Embedder.Kind. Hash is deterministic and knows no meaning: for
-// tests and benchmarks.
+// tests and benchmarks. OpenAI sends every text to the server of llm.openai.
 const (
-	EmbedderONNX = "onnx"
-	EmbedderHash = "hash"
+	EmbedderONNX   = "onnx"
+	EmbedderHash   = "hash"
+	EmbedderOpenAI = "openai"
 )
 
 // Commit bounds one transaction, during which every reader waits.
@@ -199,6 +206,15 @@ type Commit struct {
 // Limits bounds a run.
 type Limits struct {
 	RunTime time.Duration `key:"run_time"` // then the run stops at a document boundary, exit 4; 0 = none
+	// What language models and remote embedders may take in one run, checked
+	// before each call: then as with RunTime. 0 = no limit.
+	MaxCost   float64 `key:"max_cost"`
+	MaxCalls  int     `key:"max_calls"`
+	MaxTokens int     `key:"max_tokens"`
+	// Likewise for one file, which fails then.
+	FileMaxCost   float64 `key:"file_max_cost"`
+	FileMaxCalls  int     `key:"file_max_calls"`
+	FileMaxTokens int     `key:"file_max_tokens"`
 }
 
 // Queryd is the reader's defaults and limits.

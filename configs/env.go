@@ -33,7 +33,7 @@ func (l *loader) readEnv() {
 		key := &l.table.keys[i]
 		for _, name := range slices.Backward(key.EnvNames()) {
 			known = append(known, name)
-			if text := l.env[name]; text != "" && !l.outweighed(key, name) {
+			if text := l.env[name]; text != "" && !l.outweighed(key, name) && !idlePeerModel(name, text) {
 				l.take(key, text, origin{layer: layerEnv, where: name})
 			}
 		}
@@ -72,23 +72,31 @@ func (l *loader) readEmbedModel() {
 	}
 }
 
-// peerSettings explains variables of the peer's programs that are set and have
-// no effect here: a shell may hold them for those programs, so they are no
-// errors.
+// idlePeerModel reports whether a variable names a model in a way that only the
+// peer's programs understand: such a shell must not stop this one.
+func idlePeerModel(name, text string) bool { return name == envModel && checkModel(text) != nil }
+
+// peerSettings uses what is left of the variables of the peer's programs, and
+// explains those that are set and have no effect here: a shell may hold them for
+// those programs, so they are no errors.
 func (l *loader) peerSettings(cfg *Config) {
 	idle := []string{}
-	for _, name := range []string{envModel, envEmbedModel, envSendDimensions} {
-		used := name == envEmbedModel && slices.ContainsFunc(l.layers[layerEnv], func(g given) bool { return g.origin.where == envEmbedModel })
-		if l.env[name] != "" && !used {
+	if text := l.env[envModel]; text != "" && idlePeerModel(envModel, text) {
+		idle = append(idle, envModel)
+	}
+	folder := slices.ContainsFunc(l.layers[layerEnv], func(g given) bool { return g.origin.where == envEmbedModel })
+	if l.env[envEmbedModel] != "" && !folder && !l.takeRemoteEmbedder(cfg) {
+		idle = append(idle, envEmbedModel)
+	}
+	for name, key := range map[string]string{envEmbedDim: "embedder.dimension", envSendDimensions: "embedder.send_dimensions"} {
+		if l.env[name] != "" && !l.takeOfEmbedder(cfg, name, key) {
 			idle = append(idle, name)
 		}
 	}
-	if l.env[envEmbedDim] != "" && !l.takeEmbedDim(cfg) {
-		idle = append(idle, envEmbedDim)
-	}
 	if len(idle) > 0 {
-		l.warn("environment %s: no effect, because this version extracts and embeds with local models only; "+
-			"extractors.gliner.model_dir and embedder.model_dir choose them", strings.Join(idle, ", "))
+		slices.Sort(idle)
+		l.warn("environment %s: no effect; models that are asked over the network are named with their provider, "+
+			"openai/NAME or anthropic/NAME (llm.model), openai/NAME (embedder.kind openai, embedder.model)", strings.Join(idle, ", "))
 	}
 	if text := l.env[envReadOnly]; text != "" {
 		if readOnly, err := parseBool(text); err != nil || !readOnly {
@@ -97,19 +105,38 @@ func (l *loader) peerSettings(cfg *Config) {
 	}
 }
 
-// takeEmbedDim uses GRAPHRAG_EMBED_DIM for an embedder that has no dimension of
-// its own; a local model always has one.
-func (l *loader) takeEmbedDim(cfg *Config) bool {
-	key := l.table.key("embedder.dimension")
-	if cfg.Embedder.Kind != EmbedderHash || cfg.origins[key.Name].layer != layerDefault {
-		return cfg.Embedder.Kind == EmbedderHash
+// takeRemoteEmbedder uses GRAPHRAG_EMBED_MODEL where it names a provider or the
+// configuration does. A bare name sends nothing anywhere by itself.
+func (l *loader) takeRemoteEmbedder(cfg *Config) bool {
+	name, named := strings.CutPrefix(l.env[envEmbedModel], ProviderOpenAI+"/")
+	remote := cfg.Embedder.Kind == EmbedderOpenAI
+	switch {
+	case remote && cfg.IsSet("embedder.model"):
+		return true // said with more weight
+	case !remote && (!named || cfg.IsSet("embedder.kind")):
+		return false
 	}
-	o := origin{layer: layerEnv, where: envEmbedDim}
+	o := origin{layer: layerEnv, where: envEmbedModel}
+	if !remote {
+		cfg.Embedder.Kind, cfg.origins["embedder.kind"] = EmbedderOpenAI, o
+	}
+	cfg.Embedder.Model, cfg.origins["embedder.model"] = name, o
+	return true
+}
+
+// takeOfEmbedder uses a variable for an embedder that has no dimension of its
+// own; a local model always has one.
+func (l *loader) takeOfEmbedder(cfg *Config, env, name string) bool {
+	used := cfg.Embedder.Kind == EmbedderOpenAI || cfg.Embedder.Kind == EmbedderHash && env == envEmbedDim
+	if !used || cfg.origins[name].layer != layerDefault {
+		return used
+	}
+	o := origin{layer: layerEnv, where: env}
 	before := len(l.layers[layerEnv])
-	l.take(key, l.env[envEmbedDim], o)
+	l.take(l.table.key(name), l.env[env], o)
 	if taken := l.layers[layerEnv]; len(taken) > before {
-		cfg.Embedder.Dimension = taken[before].value.(int)
-		cfg.origins[key.Name] = o
+		setField(field(cfg, name), taken[before].value)
+		cfg.origins[name] = o
 	}
 	return true
 }

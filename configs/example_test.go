@@ -160,7 +160,7 @@ func writeExample(b *strings.Builder, key *Key, leaf, indent string) {
 	case KindRules:
 		b.WriteString(ruleExample)
 	case KindYAML:
-		b.WriteString(patternExample)
+		fmt.Fprintf(b, "%s# %s: {}\n", indent, leaf)
 		return
 	}
 	fmt.Fprintf(b, "%s%s: %s\n", indent, leaf, exampleValue(key))

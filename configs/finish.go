@@ -19,9 +19,12 @@ func (l *loader) finish(cfg *Config) {
 	l.falkorHost(cfg)
 	l.passwordFile(cfg, "falkor.password")
 	l.passwordFile(cfg, "falkor.reader.password")
+	l.passwordFile(cfg, "llm.openai.api_key")
+	l.passwordFile(cfg, "llm.anthropic.api_key")
 	l.crossChecks(cfg)
 	l.idleFalkor(cfg)
 	l.peerSettings(cfg)
+	l.finishLLM(cfg)
 	l.idleTokens(cfg)
 }
 
@@ -205,7 +208,7 @@ func (l *loader) passwordFile(cfg *Config, name string) {
 	}
 	password := strings.TrimRight(string(content), "\r\n")
 	if err := noControl(password); err != nil || password == "" {
-		l.problem(o, fileKey, "%q holds no password: one line of text is allowed", path)
+		l.problem(o, fileKey, "%q holds no %s: one line of text is allowed", path, strings.ReplaceAll(name[strings.LastIndex(name, ".")+1:], "_", " "))
 		return
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {

@@ -25,7 +25,7 @@ const (
 // Keys returns the table of all settings, in the order of the documentation.
 // The caller owns it.
 func Keys() []Key {
-	return slices.Concat(generalKeys(), falkorKeys(), engineKeys(), corpusKeys(), planKeys(), modelKeys(), runKeys(), servingKeys())
+	return slices.Concat(generalKeys(), falkorKeys(), engineKeys(), corpusKeys(), planKeys(), modelKeys(), llmKeys(), runKeys(), servingKeys())
 }
 
 func generalKeys() []Key {
@@ -162,12 +162,18 @@ func modelKeys() []Key {
 			Description: "ONNX Runtime's library, libonnxruntime.so 1.26.0."},
 		{Name: "models.threads", Kind: KindInt, Default: 0, Min: 0, Max: 256, DefaultNote: "1",
 			Description: "Threads of one call of a model. Calls side by side (jobs) use the cores better."},
-		{Name: "embedder.kind", Kind: KindText, Default: EmbedderONNX, Allowed: []string{EmbedderONNX, EmbedderHash}, Flag: "embedder",
-			Description: "What turns text into vectors. hash knows no meaning: for tests and benchmarks."},
+		{Name: "embedder.kind", Kind: KindText, Default: EmbedderONNX, Allowed: []string{EmbedderONNX, EmbedderHash, EmbedderOpenAI}, Flag: "embedder",
+			Description: "What turns text into vectors. openai sends every text to the server of llm.openai; hash knows no meaning: for tests and benchmarks."},
 		{Name: "embedder.model_dir", Kind: KindPath, Default: "", Flag: "embedder-dir", DefaultNote: "the model that comes with the program",
 			Description: "Folder of a sentence embedding model: model.onnx, tokenizer.json, config.json."},
+		{Name: "embedder.model", Kind: KindText, Default: "", Flag: "embedder-model", DefaultNote: "none", rule: "a model's name, such as text-embedding-3-small",
+			Description: "Name of the model at the server, for embedder.kind openai."},
 		{Name: "embedder.dimension", Kind: KindInt, Default: 0, Min: 0, Max: 4096, DefaultNote: "the model's own; hash: 384",
-			Description: "Length of a vector. An onnx model has its own, and another number is an error."},
+			Description: "Length of a vector. An onnx model has its own, and another number is an error; a model text-embedding-3 is asked for that many."},
+		{Name: "embedder.send_dimensions", Kind: KindBool, Default: false,
+			Description: "Ask the server for embedder.dimension also where the model's name does not begin with text-embedding-3, as a deployment's at Azure."},
+		{Name: "embedder.batch", Kind: KindInt, Default: 64, Min: 1, Max: 2048,
+			Description: "Most texts of one call to the server, for embedder.kind openai."},
 	}
 }
 
@@ -179,6 +185,18 @@ func runKeys() []Key {
 			Description: "Most small documents that share a transaction."},
 		{Name: "limits.run_time", Kind: KindDuration, Default: time.Duration(0), Max: float64(30 * day), Flag: "run-time", DefaultNote: "no limit",
 			Description: "How long a run may take; then it stops between two documents with exit code 4, and can be resumed."},
+		{Name: "limits.max_cost", Kind: KindNumber, Default: 0.0, Max: 1_000_000, Flag: "max-cost", DefaultNote: "no limit",
+			Description: "What a run may pay for language models and remote embedders, in the currency of the price table; then as with limits.run_time."},
+		{Name: "limits.max_calls", Kind: KindInt, Default: 0, Min: 0, Max: 1_000_000_000, Flag: "max-calls", DefaultNote: "no limit",
+			Description: "Most calls of them in a run, retries counted."},
+		{Name: "limits.max_tokens", Kind: KindInt, Default: 0, Min: 0, Max: 1_000_000_000_000, Flag: "max-tokens", DefaultNote: "no limit",
+			Description: "Most tokens of them in a run, questions and answers."},
+		{Name: "limits.file_max_cost", Kind: KindNumber, Default: 0.0, Max: 1_000_000, Flag: "file-max-cost", DefaultNote: "no limit",
+			Description: "What one file may cost; a file that would cost more fails, and the run goes on."},
+		{Name: "limits.file_max_calls", Kind: KindInt, Default: 0, Min: 0, Max: 1_000_000_000, Flag: "file-max-calls", DefaultNote: "no limit",
+			Description: "Most calls for one file."},
+		{Name: "limits.file_max_tokens", Kind: KindInt, Default: 0, Min: 0, Max: 1_000_000_000_000, Flag: "file-max-tokens", DefaultNote: "no limit",
+			Description: "Most tokens for one file."},
 	}
 }
 

@@ -148,7 +148,13 @@ func TestEveryKeyCanBeSetByItsVariable(t *testing.T) {
 			text = "0"
 		case len(key.Allowed) > 0:
 			text = key.Allowed[len(key.Allowed)-1]
-		case strings.HasSuffix(key.Name, "password_file"):
+		case key.Name == "llm.prices":
+			text = "date: 2026-11-01"
+		case key.Name == "llm.model":
+			text = "openai/m"
+		case strings.HasSuffix(key.Name, "base_url"):
+			text = "http://localhost:8080/v1"
+		case strings.HasSuffix(key.Name, "password_file"), strings.HasSuffix(key.Name, "api_key_file"):
 			text = write(t, "secret\n")
 		}
 		if strings.HasSuffix(key.Name, "listen") {
@@ -160,6 +166,9 @@ func TestEveryKeyCanBeSetByItsVariable(t *testing.T) {
 		}
 		if key.Name == "falkor.reader.password" || key.Name == "falkor.reader.password_file" {
 			env = append(env, "GRAPHMILL_READER_USERNAME=reader")
+		}
+		if key.Name == "embedder.kind" {
+			env = append(env, "GRAPHMILL_EMBEDDER_MODEL=m")
 		}
 		cfg := load(t, Source{Env: env})
 		if got := cfg.Origin(key.Name); got != "environment "+key.EnvName() {
@@ -192,7 +201,14 @@ func TestMistakesAreNamedWithWhatIsAllowed(t *testing.T) {
 		{name: "not a number", file: "extractors: {gliner: {threshold: .nan}}\n", want: []string{"out of range", "a number from 0 to 1"}},
 		{name: "not one of", file: "output: yaml\n", want: []string{`output: "yaml" is not known; allowed is one of text, json`}},
 		{name: "transport of another version", file: "mcp: {transport: websocket}\n", want: []string{"allowed is one of stdio, http"}},
-		{name: "remote embedder", file: "embedder: {kind: openai}\n", want: []string{"allowed is one of onnx, hash"}},
+		{name: "unknown embedder", file: "embedder: {kind: cohere}\n", want: []string{"allowed is one of onnx, hash, openai"}},
+		{name: "remote embedder without a model", file: "embedder: {kind: openai}\n", want: []string{"embedder.kind: openai needs the model's name; set embedder.model"}},
+		{name: "model without a provider", file: "llm: {model: gpt-4.1}\n", want: []string{`llm.model: "gpt-4.1" names no provider; allowed is openai/NAME or anthropic/NAME`}},
+		{name: "model of an unknown provider", file: "llm: {model: acme/big}\n", want: []string{"is of no provider that is known here"}},
+		{name: "base URL with a password", env: []string{"OPENAI_BASE_URL=https://a:b@h/v1"}, want: []string{"OPENAI_BASE_URL: llm.openai.base_url: holds more than an address"}},
+		{name: "price per token, in an unknown field", file: "llm: {prices: {models: {openai/m: {per_token: 1}}}}\n", want: []string{"graphmill.yaml:1: llm.prices", "per_token"}},
+		{name: "price of a model without its provider", file: "llm: {prices: {models: {m: {input: 1}}}}\n", want: []string{`llm.prices: model "m" names no provider`}},
+		{name: "a limit on money for a model without a price", env: []string{"GRAPHMILL_LLM_MODEL=openai/mine", "GRAPHMILL_LIMITS_MAX_COST=1"}, want: []string{`llm.model: "openai/mine" has no price`, "llm.prices", "limits.max_tokens"}},
 		{name: "duplicate key", file: "jobs: 1\ngraph: a\njobs: 2\n", want: []string{"graphmill.yaml:3: jobs: stands twice, first in line 1"}},
 		{name: "duplicate nested key", file: "extractors:\n  pattern: {a: 1, a: 2}\n", want: []string{"graphmill.yaml:2: extractors.pattern.a: stands twice"}},
 		{name: "broken YAML", file: "a: [\n", want: []string{"graphmill.yaml:", "is no valid YAML"}},

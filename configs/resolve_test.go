@@ -119,7 +119,7 @@ func TestWarnings(t *testing.T) {
 		{name: "none", env: []string{"GRAPHMILL_JOBS=1", "GRAPHRAG_MCP_READ_ONLY=true", "GRAPHRAG_GRAPH=kb"}},
 		{name: "mistyped variable", env: []string{"GRAPHMILL_JOB=1"}, want: []string{`GRAPHMILL_JOB is no setting (did you mean "GRAPHMILL_JOBS"?)`}},
 		{name: "remote models", env: []string{"GRAPHRAG_MODEL=gpt", "GRAPHRAG_EMBED_MODEL=text-embedding-3-large", "GRAPHRAG_EMBED_DIM=256", "GRAPHRAG_EMBED_SEND_DIMENSIONS=true"},
-			want: []string{"GRAPHRAG_MODEL, GRAPHRAG_EMBED_MODEL, GRAPHRAG_EMBED_SEND_DIMENSIONS, GRAPHRAG_EMBED_DIM: no effect"}},
+			want: []string{"GRAPHRAG_EMBED_DIM, GRAPHRAG_EMBED_MODEL, GRAPHRAG_EMBED_SEND_DIMENSIONS, GRAPHRAG_MODEL: no effect"}},
 		{name: "a local model by the peer's name", env: []string{"GRAPHRAG_EMBED_MODEL=" + model}},
 		{name: "a server that writes", env: []string{"GRAPHRAG_MCP_READ_ONLY=false"}, want: []string{"queryd never writes"}},
 		{name: "a token without a network", env: []string{"GRAPHRAG_MCP_TOKEN=t"}, want: []string{"mcp.token (environment GRAPHRAG_MCP_TOKEN) has no effect with mcp.transport stdio"}},
