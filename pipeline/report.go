@@ -38,6 +38,7 @@ type DocumentReport struct {
 	Status    Status  `json:"status"`
 	Plan      string  `json:"plan"` // "structural 256 · gliner · exact"; "" if none was made
 	Chunks    int     `json:"chunks"`
+	Reused    int     `json:"reused,omitempty"` // of Chunks: taken over, not extracted again
 	Entities  int     `json:"entities"`
 	Relations int     `json:"relations"`
 	Seconds   float64 `json:"seconds"` // of work on this file, waiting excluded
@@ -53,6 +54,7 @@ type Totals struct {
 	Documents int            `json:"documents"`
 	Status    map[Status]int `json:"status"`
 	Chunks    int            `json:"chunks"`    // of the documents written in this run
+	Reused    int            `json:"reused"`    // of Chunks: taken over from an earlier version, not extracted again
 	Entities  int            `json:"entities"`  // per document, before merging across documents
 	Relations int            `json:"relations"` // likewise
 	Seconds   float64        `json:"seconds"`   // from start to searchable
@@ -93,6 +95,7 @@ func (r *Report) Add(d DocumentReport) {
 	r.Totals.Status[d.Status]++
 	if d.Status == Ingested || d.Status == Updated || d.Status == Reextracted {
 		r.Totals.Chunks += d.Chunks
+		r.Totals.Reused += d.Reused
 		r.Totals.Entities += d.Entities
 		r.Totals.Relations += d.Relations
 	}
@@ -154,6 +157,7 @@ type recorder struct {
 	report   *Report
 	started  time.Time
 	observer Observer
+	warned   bool
 }
 
 func newRecorder(graphName string, observer Observer) *recorder {
@@ -170,6 +174,16 @@ func (r *recorder) document(d DocumentReport, pruned graph.Pruned) {
 	r.report.Pruned.Add(pruned)
 	r.mu.Unlock()
 	r.observer.Observe(Event{Kind: DocumentDone, Document: &d})
+}
+
+// warnOnce warns of what may happen to many documents alike.
+func (r *recorder) warnOnce(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.warned {
+		r.warned = true
+		r.report.Warn(text)
+	}
 }
 
 func (r *recorder) finish() *Report {

@@ -40,6 +40,8 @@ type Options struct {
 	Select func(path string) bool
 	// Force processes selected files even when nothing changed.
 	Force bool
+	// Extractions keeps what is extracted for later versions; nil keeps nothing.
+	Extractions *Extractions
 	// Workers is how many documents are loaded and extracted at once; 0 means 1.
 	Workers int
 	// MaxRows and MaxDocuments bound one transaction. 0 means [ServedRows] and
@@ -76,6 +78,7 @@ type run struct {
 	sources map[string]string // the graph's files roots by name
 	seen    map[string]bool   // paths listed; only the listing stage writes it
 	pool    *semaphore.Weighted
+	written map[string]graph.Fingerprints // by path; only the writer touches it
 
 	flushAfter time.Duration
 }
@@ -88,7 +91,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	r := &run{
 		Options: o, recorder: newRecorder(o.Graph, o.Observer),
-		seen: map[string]bool{}, pool: semaphore.NewWeighted(int64(o.Workers)),
+		seen: map[string]bool{}, written: map[string]graph.Fingerprints{}, pool: semaphore.NewWeighted(int64(o.Workers)),
 	}
 	var err error
 	if err = r.ask(ctx); err == nil {
@@ -96,6 +99,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	if err == nil && o.Select == nil {
 		r.findMissing()
+	}
+	if err == nil {
+		r.pruneExtractions()
 	}
 	report := r.finish()
 	return report, report.Interrupt(ctx, err)

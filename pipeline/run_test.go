@@ -99,6 +99,7 @@ func (o *observing) Observe(e pipeline.Event) {
 // bench is a folder, a graph and the options of a run over them.
 type bench struct {
 	dir        string
+	client     *conn.Client
 	store      *faultyStore
 	strategies *strategies
 	observer   *observing
@@ -113,7 +114,19 @@ func newBench(t *testing.T, files int) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	s, err := store.Open(t.Context(), client, store.Options{Graph: "g", Version: "test"})
+	b := &bench{dir: t.TempDir(), client: client, observer: &observing{}}
+	b.store = &faultyStore{Store: b.open(t, "g")}
+	for i := range files {
+		b.write(t, fmt.Sprintf("f%02d.txt", i), fmt.Sprintf("Person %c%c met Ada Lovelace in Place %d.", 'A'+i%26, 'a'+i%7, i%5))
+	}
+	b.prepare(t)
+	return b
+}
+
+// open opens another graph on the same engine, for writing.
+func (b *bench) open(t *testing.T, name string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), b.client, store.Options{Graph: name, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +139,7 @@ func newBench(t *testing.T, files int) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { lock.Release(context.Background()) })
-	b := &bench{dir: t.TempDir(), store: &faultyStore{Store: s}, observer: &observing{}}
-	for i := range files {
-		b.write(t, fmt.Sprintf("f%02d.txt", i), fmt.Sprintf("Person %c%c met Ada Lovelace in Place %d.", 'A'+i%26, 'a'+i%7, i%5))
-	}
-	b.prepare(t)
-	return b
+	return s
 }
 
 func (b *bench) write(t *testing.T, name, text string) {

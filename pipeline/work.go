@@ -61,6 +61,7 @@ type work struct {
 	pruned     graph.Pruned
 	merges     []resolvers.Merge
 	seconds    float64
+	reused     int // chunks whose extraction was taken over
 	notes      []string
 }
 
@@ -96,10 +97,12 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	if err := r.Planner.CheckChunks(w.assignment, len(chunks)); err != nil {
 		return err
 	}
-	extractions, err := r.extractChunks(ctx, w, chunks)
+	keys := chunkKeys(w.current, chunks)
+	extractions, err := r.extractChunks(ctx, w, chunks, r.kept(w, keys, chunks))
 	if err != nil {
 		return err
 	}
+	r.keep(w, keys, chunks, extractions)
 	resolver, err := r.Strategies.Resolver(w.assignment)
 	if err != nil {
 		return setup(err)
@@ -116,7 +119,7 @@ func (r *run) extract(ctx context.Context, w *work) error {
 		Document: w.document, ID: graph.FileDocumentID(w.path), Path: w.path,
 		Chunks: chunks, Extractions: extractions, Resolution: resolution,
 		Fingerprints:   w.current,
-		ContentKeySeed: graph.Hash(w.current.Plan, w.current.Ontology, w.current.Model, w.current.Format),
+		ContentKeySeed: contentKeySeed(w.current),
 	})
 	if err != nil {
 		return err
@@ -131,33 +134,46 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	return nil
 }
 
-func (r *run) extractChunks(ctx context.Context, w *work, chunks []chunkers.Chunk) ([]graph.Extraction, error) {
-	if len(chunks) == 0 {
-		return nil, nil
+// extractChunks extracts from the chunks that have nothing kept. What is found in
+// a chunk does not depend on the others of its batch, see [extractors.Extractor].
+func (r *run) extractChunks(ctx context.Context, w *work, chunks []chunkers.Chunk, kept []*graph.Extraction) ([]graph.Extraction, error) {
+	out := make([]graph.Extraction, len(chunks))
+	var missing []chunkers.Chunk
+	var places []int
+	for i := range chunks {
+		if kept[i] != nil {
+			out[i] = *kept[i]
+			continue
+		}
+		missing, places = append(missing, chunks[i]), append(places, i)
+	}
+	if len(missing) == 0 {
+		return out, ctx.Err()
 	}
 	extractor, err := r.Strategies.Extractor(w.assignment)
 	if err != nil {
 		return nil, setup(err)
 	}
-	out := make([]graph.Extraction, len(chunks))
 	group, batch := errgroup.WithContext(ctx)
-	for start := 0; start < len(chunks); start += extractBatch {
-		end := min(start+extractBatch, len(chunks))
+	for start := 0; start < len(missing); start += extractBatch {
+		end := min(start+extractBatch, len(missing))
 		if err := r.pool.Acquire(batch, 1); err != nil {
 			break // a batch failed, or ctx is done; both are returned below
 		}
 		group.Go(func() error {
 			defer r.pool.Release(1)
 			found, err := safely(func() ([]graph.Extraction, error) {
-				return extractor.Extract(batch, chunks[start:end], r.Ontology)
+				return extractor.Extract(batch, missing[start:end], r.Ontology)
 			})
+			if err == nil && len(found) != end-start {
+				err = fmt.Errorf("%d results", len(found))
+			}
 			if err != nil {
-				return fmt.Errorf("extract chunks %d to %d: %w", start, end-1, err)
+				return fmt.Errorf("extract chunks %d to %d: %w", places[start], places[end-1], err)
 			}
-			if len(found) != end-start {
-				return fmt.Errorf("extract chunks %d to %d: %d results", start, end-1, len(found))
+			for i := range found {
+				out[places[start+i]] = found[i]
 			}
-			copy(out[start:end], found)
 			return nil
 		})
 	}

@@ -104,6 +104,7 @@ func (r *run) commit(ctx context.Context, batch []*work) error {
 	}
 	for _, w := range batch {
 		r.document(w.report(), w.pruned)
+		r.written[w.path] = w.current
 	}
 	r.observer.Observe(Event{Kind: Committed, Done: len(batch)})
 	return nil
@@ -113,7 +114,7 @@ func (r *run) commit(ctx context.Context, batch []*work) error {
 func (w *work) report() DocumentReport {
 	return DocumentReport{
 		Path: w.path, Status: w.status(), Plan: w.assignment.String(), Seconds: w.seconds,
-		Chunks: len(w.rows.Chunks), Entities: len(w.rows.Entities), Relations: len(w.rows.Relations),
+		Chunks: len(w.rows.Chunks), Reused: w.reused, Entities: len(w.rows.Entities), Relations: len(w.rows.Relations),
 		Reason: w.reason(),
 	}
 }

@@ -1,5 +1,7 @@
 package graph
 
+import "slices"
+
 // Mention is one place where a document names an entity.
 type Mention struct {
 	Range  Range   // bytes of the document's text; text[Range] is Text
@@ -24,6 +26,22 @@ type Extraction struct {
 	Mentions  []Mention
 	Relations []RelationMention
 	Pruned    Pruned
+	// Failed says why nothing could be read from the chunk: a model answered, and
+	// never usably. The rest is then empty. "" for a chunk that was read.
+	Failed string
+}
+
+// Moved is e with every place in it by so many bytes further on, in slices of its
+// own: what a chunk's text says is the same wherever the text stands.
+func (e Extraction) Moved(by int) Extraction {
+	e.Mentions, e.Relations = slices.Clone(e.Mentions), slices.Clone(e.Relations)
+	for i := range e.Mentions {
+		e.Mentions[i].Range = e.Mentions[i].Range.Moved(by)
+	}
+	for i := range e.Relations {
+		e.Relations[i].Evidence = e.Relations[i].Evidence.Moved(by)
+	}
+	return e
 }
 
 // Pruned counts what extraction found and the ontology does not declare, so
@@ -37,6 +55,10 @@ type Pruned struct {
 	UnknownEntities  int               `json:"unknown_entities,omitempty"`  // mentions kept as Unknown
 	BelowThreshold   int               `json:"below_threshold,omitempty"`   // mentions dropped for their score
 	Capped           int               `json:"capped,omitempty"`            // mentions dropped by a cap on a chunk
+	// What a language model answered and the passage does not hold.
+	UnquotedMentions  int `json:"unquoted_mentions,omitempty"`  // names without their quote
+	UnquotedRelations int `json:"unquoted_relations,omitempty"` // facts without theirs
+	Rejected          int `json:"rejected,omitempty"`           // mentions that its check took for no name of any type
 }
 
 // Add adds other's counts to p. Of two examples of one pattern the
@@ -57,6 +79,9 @@ func (p *Pruned) Add(other Pruned) {
 	p.UnknownEntities += other.UnknownEntities
 	p.BelowThreshold += other.BelowThreshold
 	p.Capped += other.Capped
+	p.UnquotedMentions += other.UnquotedMentions
+	p.UnquotedRelations += other.UnquotedRelations
+	p.Rejected += other.Rejected
 }
 
 func addCounts(to *map[string]int, from map[string]int) {

@@ -18,6 +18,9 @@ func (r Range) Contains(s Range) bool { return s.Start >= r.Start && s.End <= r.
 // Overlaps reports whether r and s share at least one byte.
 func (r Range) Overlaps(s Range) bool { return r.Start < s.End && s.Start < r.End }
 
+// Moved is r so many bytes further on.
+func (r Range) Moved(by int) Range { return Range{Start: r.Start + by, End: r.End + by} }
+
 // Span is a half-open interval of Unicode code points in a document's decoded
 // text. It is the only kind of offset that leaves the program.
 type Span struct {
