@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -107,10 +108,6 @@ func printPlan(w io.Writer, r *pipeline.PlanReport, quiet bool) {
 
 // newPlanner makes the planner of the configuration's rules and limits.
 func newPlanner(cfg *configs.Config) (*planner.Planner, error) {
-	var strategies []catalogue.Strategy
-	strategies = append(strategies, chunkers.Catalogue()...)
-	strategies = append(strategies, extractors.Catalogue()...)
-	strategies = append(strategies, resolvers.Catalogue()...)
 	var rules []planner.Rule
 	for _, r := range cfg.Plan.Rules {
 		rules = append(rules, planner.Rule{
@@ -122,9 +119,14 @@ func newPlanner(cfg *configs.Config) (*planner.Planner, error) {
 	p, err := planner.New(rules, planner.Limits{
 		Chunkers: limits.Chunkers, Extractors: limits.Extractors, Resolvers: limits.Resolvers,
 		MaxChunks: limits.MaxChunks, MaxLLMPairs: limits.MaxLLMPairs, DefaultParameters: !limits.TuneParams,
-	}, strategies)
+	}, strategies())
 	if err != nil {
 		return nil, commandline.Usage("%v", err)
 	}
-	return p, nil
+	return p, checkAsking(cfg, p)
+}
+
+// strategies are all there are.
+func strategies() []catalogue.Strategy {
+	return slices.Concat(chunkers.Catalogue(), extractors.Catalogue(), resolvers.Catalogue())
 }

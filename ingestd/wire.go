@@ -34,6 +34,8 @@ type wired struct {
 	pattern *extractors.Pattern
 	pdf     *pdf.Parser
 
+	asking asking // language models
+
 	mu        sync.Mutex
 	engine    models.Engine
 	gliner    *models.GLiNER
@@ -206,6 +208,15 @@ func (w *wired) loadEngine() (err error) {
 
 // ModelFingerprint implements pipeline.Strategies.
 func (w *wired) ModelFingerprint(a planner.Assignment) (string, error) {
+	local, err := w.localFingerprint(a)
+	if err != nil {
+		return "", err
+	}
+	asked, err := w.chatFingerprint(a)
+	return joinIDs(local, asked), err
+}
+
+func (w *wired) localFingerprint(a planner.Assignment) (string, error) {
 	if !slices.Contains(a.Extractors, "gliner") {
 		return "", nil
 	}
