@@ -2,14 +2,15 @@ package chunkers
 
 import (
 	"sort"
+	"strings"
 
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/prose"
 )
 
-// Fixed cuts text into chunks of about equal size, at white space or between
-// ideographs where it can. It looks at no structure, so a chunk may cross
+// Fixed cuts text into chunks of about equal size, at line breaks, white space or
+// between ideographs where it can. It looks at no structure, so a chunk may cross
 // headings and sentences. The zero value is not usable; see [New].
 type Fixed struct {
 	cap     size
@@ -24,7 +25,7 @@ func (f *Fixed) Chunk(document *corpus.Document) ([]Chunk, error) {
 	rest := prose.Trim(text, graph.Range{Start: 0, End: len(text)})
 	start := rest.Start
 	for covered := start; covered < rest.End; {
-		cut := cutter.cut(start, rest.End)
+		cut := f.atBreak(text, covered, start, cutter.cut(start, rest.End), rest.End)
 		if cut <= covered && start < covered {
 			start = covered // the overlap left no room for anything new
 			continue
@@ -40,6 +41,26 @@ func (f *Fixed) Chunk(document *corpus.Document) ([]Chunk, error) {
 		}
 	}
 	return c.chunks, nil
+}
+
+// atBreak moves a cut back to the last empty line in the chunk's last quarter,
+// else to the last line break there. What stands at such a place is cut there
+// whatever stands before it, so that after an edit the chunks soon are the old
+// ones again; cut by size alone, all that follow would differ.
+func (f *Fixed) atBreak(text string, covered, start, cut, end int) int {
+	if cut >= end {
+		return cut
+	}
+	from := max(covered, cut-(cut-start)/4)
+	if from >= cut {
+		return cut
+	}
+	for _, mark := range []string{"\n\n", "\n"} {
+		if at := strings.LastIndex(text[from:cut], mark); at > 0 {
+			return from + at + len(mark)
+		}
+	}
+	return cut
 }
 
 // overlapStart returns where the chunk after the given one, the last cut,

@@ -2,6 +2,7 @@ package chunkers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -127,4 +128,32 @@ func clusterAt(boundaries []int, place int) graph.Range {
 		return graph.Range{Start: boundaries[low], End: boundaries[low]}
 	}
 	return graph.Range{Start: boundaries[low], End: boundaries[low+1]}
+}
+
+// An edit changes the chunks around it and no others: what stands after it is cut
+// at the same places again.
+func TestCutsComeBackAfterAnEdit(t *testing.T) {
+	const most = 24
+	paragraphs := make([]string, 600)
+	for i := range paragraphs {
+		// Lengths that repeat nowhere near, as people write.
+		paragraphs[i] = fmt.Sprintf("%d. %s.", i, strings.TrimSpace(words(8+i*i%71)))
+	}
+	for _, name := range []string{"fixed", "sentence", "structural"} {
+		before := map[string]bool{}
+		for _, chunk := range mustChunk(t, name, Params{ChunkTokens: 64}, &corpus.Document{Text: strings.Join(paragraphs, "\n\n")}) {
+			before[chunk.Text] = true
+		}
+		edited := slices.Clone(paragraphs)
+		edited[200] += " One more."
+		changed := 0
+		for _, chunk := range mustChunk(t, name, Params{ChunkTokens: 64}, &corpus.Document{Text: strings.Join(edited, "\n\n")}) {
+			if !before[chunk.Text] {
+				changed++
+			}
+		}
+		if changed == 0 || changed > most {
+			t.Errorf("%s: %d of %d chunks are others after one paragraph was edited", name, changed, len(before))
+		}
+	}
 }
