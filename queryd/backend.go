@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"graphmill/commandline/serving"
 	"graphmill/configs"
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/falkor/conn"
@@ -23,8 +24,8 @@ import (
 type backend struct {
 	*app
 	ctx      context.Context // of the program
-	store    lazy[*connection]
-	embedder lazy[models.Embedder]
+	store    serving.Lazy[*connection]
+	embedder serving.Lazy[models.Embedder]
 	// patience is how long a call waits for the store to be opened; 0 is without
 	// end. Loading a large graph takes minutes, for which an agent should not hang.
 	patience time.Duration
@@ -44,13 +45,10 @@ type connection struct {
 
 func (a *app) newBackend(ctx context.Context) *backend {
 	b := &backend{app: a, ctx: ctx}
-	b.store = lazy[*connection]{open: b.connect, broken: (*connection).broken, shut: (*connection).close}
-	b.embedder = lazy[models.Embedder]{open: b.openEmbedder, shut: models.Embedder.Close}
+	b.store = serving.Lazy[*connection]{Open: b.connect, Broken: (*connection).broken, Shut: (*connection).close}
+	b.embedder = serving.Lazy[models.Embedder]{Open: b.openEmbedder, Shut: models.Embedder.Close}
 	return b
 }
-
-// close gives the engine back, also after the program's context has ended.
-func (b *backend) close() error { return errors.Join(b.store.close(), b.embedder.close()) }
 
 // Graph implements tools.Backend.
 func (b *backend) Graph() string { return b.Config.GraphName() }
@@ -63,7 +61,7 @@ func (b *backend) Reader(ctx context.Context) (*reader.Reader, error) {
 		waiting, cancel = context.WithTimeout(ctx, b.patience)
 		defer cancel()
 	}
-	c, err := b.store.get(waiting, b.ctx)
+	c, err := b.store.Get(waiting, b.ctx)
 	switch {
 	case err == nil:
 		return c.reader, nil
@@ -78,7 +76,7 @@ func (b *backend) Reader(ctx context.Context) (*reader.Reader, error) {
 
 // Embedder implements tools.Backend.
 func (b *backend) Embedder(ctx context.Context) (models.Embedder, error) {
-	return b.embedder.get(ctx, b.ctx)
+	return b.embedder.Get(ctx, b.ctx)
 }
 
 // Warnings implements tools.Backend.
@@ -238,9 +236,4 @@ func (b *backend) explain(err error) error {
 		told.Hint = "`ingestd run --root DIR` makes one; or set --data-dir (GRAPHMILL_DATA_DIR) to where it was run"
 	}
 	return told
-}
-
-// secrets are what no error may show.
-func (a *app) secrets() []string {
-	return []string{a.Config.Falkor.Password.Reveal(), a.Config.Falkor.Reader.Password.Reveal()}
 }

@@ -24,7 +24,7 @@ graph store answers, that the login can only read, that the graph is there and f
 the graph's. It changes nothing and ends with 1 when something would keep a tool from working.`,
 		Args: cobra.NoArgs,
 	}
-	return a.Verb(cmd, append(servingKeys, modelKeys...), func(ctx context.Context, _ []string) error {
+	return a.Verb(cmd, append(servingKeys(), modelKeys...), func(ctx context.Context, _ []string) error {
 		d, err := a.examine(ctx)
 		if err != nil {
 			return err
@@ -36,15 +36,15 @@ the graph's. It changes nothing and ends with 1 when something would keep a tool
 func (a *app) examine(ctx context.Context) (*commandline.Diagnosis, error) {
 	d := a.Diagnose()
 	b := a.newBackend(ctx)
-	_, err := a.newSet(b, nil)
+	_, err := b.Tools(nil)
 	d.Add("tools", "all that mcp.include names are there", err)
-	a.checkServing(d)
+	a.serving().Check(d)
 	meta := a.checkStore(ctx, d, b)
 	a.checkModel(ctx, d, b, meta)
 	for i := range d.Checks {
-		d.Checks[i].Detail = toolserver.Mask(d.Checks[i].Detail, a.secrets())
+		d.Checks[i].Detail = toolserver.Mask(d.Checks[i].Detail, b.Secrets())
 	}
-	return d, b.close()
+	return d, b.Close()
 }
 
 func (a *app) checkStore(ctx context.Context, d *commandline.Diagnosis, b *backend) (meta shape.Meta) {
@@ -52,7 +52,7 @@ func (a *app) checkStore(ctx context.Context, d *commandline.Diagnosis, b *backe
 		found, err := engine.Find(b.engineOptions())
 		d.Add("engine files", found.RedisServer+", "+found.Module, err)
 	}
-	c, err := b.store.get(ctx, ctx)
+	c, err := b.store.Get(ctx, ctx)
 	if err == nil {
 		err = c.client.Ping(ctx)
 	}

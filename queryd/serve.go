@@ -3,19 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"graphmill/commandline"
+	"graphmill/commandline/serving"
 	"graphmill/configs"
 	"graphmill/pipeline/engine"
+	"graphmill/queryd/evidence"
 	"graphmill/queryd/tools"
 	"graphmill/toolserver"
 )
@@ -23,10 +18,10 @@ import (
 // keepAliveVerb is the hidden verb that keeps an engine up for engine.linger.
 const keepAliveVerb = "keep-alive"
 
-// servingKeys are the settings that serve has flags for.
-var servingKeys = []string{"mcp.transport", "mcp.listen", "mcp.metrics_listen", readOnlyKey}
-
 const readOnlyKey = "queryd.require_read_only_login"
+
+// servingKeys are the settings that serve has flags for.
+func servingKeys() []string { return append(serving.Keys(), readOnlyKey) }
 
 func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -42,146 +37,82 @@ lets calls end first.`,
   GRAPHMILL_MCP_TOKEN=alice:$TOKEN queryd serve --transport http --listen 0.0.0.0:8765`,
 		Args: cobra.NoArgs,
 	}
-	return a.Daemon(cmd, append(servingKeys, modelKeys...), a.serve)
-}
-
-func (a *app) serve(ctx context.Context, broken error, load func() (*configs.Config, error)) (err error) {
-	overHTTP := a.Config.MCP.Transport == configs.TransportHTTP
-	if overHTTP && concernsAddress(broken) {
-		return broken
-	}
-	if overHTTP && concernsServing(broken) {
-		cfg, err := a.serveOutOfOrder(ctx, broken, load)
-		if cfg == nil || err != nil {
-			return err
-		}
-		return a.with(cfg).serve(ctx, nil, load)
-	}
-	// Calls under way end after the signal, so what they use outlives it.
-	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	tokens, err := a.tokens(overHTTP)
-	if err != nil {
-		cancel()
-		return err
-	}
-	h := a.newHost(serving, load, tokens.Secrets)
-	defer func() {
-		cancel()
-		err = errors.Join(err, h.close())
-	}()
-	a.Log = slog.New(toolserver.MaskLog(a.Log.Handler(), h.secrets))
-	service, closeAudit, err := a.newService(h)
-	if err != nil {
-		return err
-	}
-	defer closeAudit()
-	h.begin(broken)
-	if overHTTP {
-		return a.serveNetwork(ctx, service, h, tokens)
-	}
-	return a.serveStdio(ctx, service)
-}
-
-// concernsAddress reports whether a broken configuration leaves unknown where a
-// network server listens. It is not guessed: no client would look there.
-func concernsAddress(broken error) bool {
-	var problems *configs.Error
-	return errors.As(broken, &problems) && slices.ContainsFunc(problems.Problems, func(p configs.Problem) bool {
-		return p.Key == "mcp.listen" || p.Key == "mcp.metrics_listen"
+	return a.Daemon(cmd, append(servingKeys(), modelKeys...), func(ctx context.Context, broken error, load func() (*configs.Config, error)) error {
+		return a.serving().Serve(ctx, broken, load)
 	})
 }
 
-// concernsServing reports whether a broken configuration leaves unknown what a
-// network server must know.
-func concernsServing(broken error) bool {
-	var problems *configs.Error
-	if !errors.As(broken, &problems) {
-		return broken != nil
+// serving is the program as what serves its tools.
+func (a *app) serving() *serving.Program {
+	return &serving.Program{
+		Program: a.Program, Title: "graphmill knowledge graph", Guide: tools.Guide,
+		Open: func(ctx context.Context, p *commandline.Program, served bool) serving.Backend {
+			b := (&app{p}).newBackend(ctx)
+			if served {
+				b.patience, b.waitOut = p.Config.Queryd.QueryTimeout, true
+			}
+			return b
+		},
 	}
-	for _, p := range problems.Problems {
-		if p.Key == "" || strings.HasPrefix(p.Key, "mcp.") {
-			return true
-		}
-	}
-	return false
 }
 
-func (a *app) serveStdio(ctx context.Context, service *toolserver.Service) error {
-	in, out, err := a.protocolStreams()
+// Tools implements serving.Backend: a session's have a ledger of their own.
+func (b *backend) Tools(secrets func() []string) (*toolserver.Set, error) {
+	if secrets == nil {
+		secrets = b.Secrets
+	}
+	ledger := evidence.NewLedger(0)
+	list, err := tools.New(b, tools.Options{TopK: b.Config.Queryd.TopK, Ledger: ledger})
 	if err != nil {
+		return nil, err
+	}
+	return toolserver.NewSet(list, toolserver.Options{
+		MaxReplyChars: b.Config.Queryd.MaxReplyChars, ReplySetting: "queryd.max_reply_chars", Include: b.Config.MCP.Include,
+		Secrets: secrets, Drop: ledger.Drop, Log: b.Log,
+	})
+}
+
+// Begin implements serving.Backend. The first call need not wait for the engine to
+// start or the model to load; what goes wrong is told by the call that meets it.
+func (b *backend) Begin() error {
+	if _, err := b.Tools(nil); err != nil {
 		return err
 	}
-	return service.ServeStdio(ctx, in, out)
+	go func() {
+		if _, err := b.store.Get(b.ctx, b.ctx); err != nil && b.ctx.Err() == nil {
+			b.Log.Warn("the graph store is not there yet", "error", err)
+		}
+	}()
+	go func() {
+		if _, err := b.embedder.Get(b.ctx, b.ctx); err != nil && b.ctx.Err() == nil {
+			b.Log.Warn("the embedding model is not there yet", "error", err)
+		}
+	}()
+	return nil
 }
 
-// protocolStreams takes standard output away from everything but the protocol:
-// what a library prints goes to standard error.
-func (a *app) protocolStreams() (io.ReadCloser, io.WriteCloser, error) {
-	in, out := io.NopCloser(a.Stdin), a.Stdout
-	file, ok := out.(*os.File)
-	if !ok || file.Fd() != 1 {
-		return in, nopCloser{out}, nil
+// Trouble implements serving.Backend.
+func (b *backend) Trouble(ctx context.Context) error {
+	if _, err := b.store.Get(ctx, b.ctx); err != nil {
+		return b.explain(err)
 	}
-	fd, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
-	if err == nil {
-		err = unix.Dup3(2, 1, 0)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("keep standard output for the protocol: %w", err)
-	}
-	return in, os.NewFile(uintptr(fd), "protocol"), nil
+	_, err := b.embedder.Get(ctx, b.ctx)
+	return err
 }
 
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
-
-// desk is what a service asks when a client comes: for tools, or why there are none.
-type desk interface {
-	open() (*toolserver.Set, error)
-	trouble(ctx context.Context) string // may wait a moment to know
-	degraded() string                   // trouble as it is known; "" for none
-	graph() string
-	secrets() []string
-}
-
-// newService joins a desk to what is advertised, the limits and the audit.
-func (a *app) newService(d desk) (*toolserver.Service, func(), error) {
-	template, err := a.template()
-	if err != nil {
-		return nil, nil, err
+// Known implements serving.Backend.
+func (b *backend) Known() error {
+	if err := b.store.Trouble(); err != nil {
+		return b.explain(err)
 	}
-	audit, closeAudit, err := a.openAudit()
-	if err != nil {
-		return nil, nil, err
-	}
-	return toolserver.NewService(toolserver.About{
-		Name: "graphmill", Title: "graphmill knowledge graph", Version: commandline.Version(), Instructions: tools.Guide(template),
-	}, template, d.open, toolserver.ServiceOptions{
-		Limits: a.limits(), Trouble: d.trouble, Graph: d.graph,
-		Audit: audit, AuditText: a.Config.MCP.AuditArguments, Secrets: d.secrets, Log: a.Log,
-	}), closeAudit, nil
+	return b.embedder.Trouble()
 }
 
-// template is the tools as they are advertised: those that the configuration
-// names, or all when it names one that there is not.
-func (a *app) template() (*toolserver.Set, error) {
-	b := a.newBackend(context.Background())
-	set, err := a.newSet(b, nil)
-	if err == nil {
-		return set, nil
-	}
-	all := *a.Config
-	all.MCP.Include = nil
-	return a.with(&all).newSet(b, nil)
-}
+// Secrets implements serving.Backend.
+func (b *backend) Secrets() []string { return serving.Secrets(b.Config) }
 
-// with is the program with another configuration.
-func (a *app) with(cfg *configs.Config) *app {
-	program := *a.Program
-	program.Config = cfg
-	return &app{&program}
-}
+// Close gives the engine back, also after the program's context has ended.
+func (b *backend) Close() error { return errors.Join(b.store.Close(), b.embedder.Close()) }
 
 func (a *app) keepAliveCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: keepAliveVerb, Short: "keep the engine up for engine.linger", Args: cobra.NoArgs, Hidden: true}

@@ -198,12 +198,12 @@ func testBrokenConfiguration(t *testing.T, f *enginetest.Fixture) {
 		t.Errorf("before: %s", text)
 	}
 	must(t, os.WriteFile(file, []byte("queryd: {top_k: 3}\nmcp: {include: [statuss]}\n"), 0o600))
-	time.Sleep(often)
+	time.Sleep(time.Second)
 	if text := textOf(ask(t, session, "status", nil)); !strings.Contains(text, `did you mean "status"`) {
 		t.Errorf("a tool that there is not: %s", text)
 	}
 	must(t, os.WriteFile(file, []byte("queryd: {top_k: 3}\n"), 0o600))
-	time.Sleep(often)
+	time.Sleep(time.Second)
 	if text := textOf(ask(t, session, "status", nil)); !strings.HasPrefix(text, "[1] Graph knowledge_graph") {
 		t.Errorf("after: %s", text)
 	}
@@ -234,7 +234,7 @@ func testNetworkOutOfOrder(t *testing.T, f *enginetest.Fixture) {
 		t.Errorf("without a token: %v, %v", reply, err)
 	}
 	must(t, os.WriteFile(file, []byte("mcp: {max_calls: many}\n"), 0o600))
-	time.Sleep(often + often/2)
+	time.Sleep(3 * time.Second / 2)
 	if text := textOf(ask(t, session, "status", nil)); !strings.Contains(text, "mcp.max_calls") {
 		t.Errorf("wrong in another way: %s", text)
 	}

@@ -21,6 +21,8 @@ const (
 	Config      Kind = "configuration" // a setting is wrong
 	Cancelled   Kind = "cancelled"     // the caller went away
 	Busy        Kind = "busy"          // too much is asked at once; later it works
+	ReadOnly    Kind = "read only"     // the server does not write, by its settings
+	Held        Kind = "held"          // another writes the graph; later it works
 	Internal    Kind = "internal"      // everything else; the log has the details
 )
 

@@ -41,6 +41,8 @@ func (s *Service) newServer(over string) *mcp.Server {
 	server.AddReceivingMiddleware(s.admit(over))
 	for _, t := range set.Tools() {
 		server.AddTool(describe(t), func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			ctx, end := withProgress(ctx, request)
+			defer end()
 			return answer(s.callFrom(ctx, over, t.Name, request.Params.Arguments)), nil
 		})
 	}

@@ -138,7 +138,8 @@ func (n *network) server(handler http.Handler) *http.Server {
 // all others with a session of the protocol's own.
 func (n *network) mcpHandler() http.Handler {
 	options := mcp.StreamableHTTPOptions{
-		JSONResponse: true, Logger: n.options.Log, MaxRequestBodyBytes: -1, // bounded before
+		// A stream carries how far a call is; a single object is simpler.
+		JSONResponse: n.longest() == n.limits.CallTime, Logger: n.options.Log, MaxRequestBodyBytes: -1, // bounded before
 		DisableLocalhostProtection: true, // checked before, with the names of a proxy
 	}
 	server := n.newServer(overHTTP)

@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
@@ -21,6 +22,7 @@ type Service struct {
 	gate     *gate
 	sessions *registry
 	metrics  *metrics
+	stopping chan struct{} // closed when calls that take their time shall end
 	stopped  chan struct{} // closed when calls under way are given up
 	stopOnce sync.Once
 }
@@ -65,7 +67,7 @@ func NewService(about About, template *Set, open func() (*Set, error), options S
 	limits := options.Limits.withDefaults()
 	s := &Service{
 		about: about, options: options, limits: limits, template: template, open: open,
-		gate: newGate(limits), sessions: newRegistry(limits.Sessions), stopped: make(chan struct{}),
+		gate: newGate(limits), sessions: newRegistry(limits.Sessions), stopping: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	s.metrics = newMetrics(s)
 	return s
@@ -109,7 +111,11 @@ func (s *Service) attempt(ctx context.Context, from *session, tool string, argum
 		err   error
 	}
 	ended := make(chan outcome)
-	working, cancel := context.WithTimeout(ctx, s.limits.CallTime)
+	limit, patient := set.timeOf(tool, s.limits.CallTime)
+	working, cancel := context.WithTimeout(ctx, limit)
+	if patient {
+		defer s.tellStop(&working)()
+	}
 	nobody := make(chan struct{}) // closed when nobody waits any more
 	go func() {
 		defer cancel()
@@ -127,6 +133,14 @@ func (s *Service) attempt(ctx context.Context, from *session, tool string, argum
 	case o := <-ended:
 		return o.reply, o.err
 	case <-working.Done():
+		if patient && ctx.Err() == nil {
+			select {
+			case o := <-ended:
+				return o.reply, o.err
+			case <-ctx.Done():
+			case <-s.stopped:
+			}
+		}
 	case <-s.stopped:
 		cancel()
 	}
@@ -144,6 +158,33 @@ func (s *Service) attempt(ctx context.Context, from *session, tool string, argum
 		Kind: Timeout, Message: "The call took longer than " + s.limits.CallTime.String(),
 		Hint: "Ask for less, or raise mcp.call_timeout", Err: context.DeadlineExceeded,
 	}
+}
+
+// ErrStopping is the cause with which the context of a call that takes its time
+// ends when the server stops.
+var ErrStopping = errors.New("the server stops")
+
+// tellStop ends working with [ErrStopping] when the server begins to stop.
+func (s *Service) tellStop(working *context.Context) (done func()) {
+	ctx, cancel := context.WithCancelCause(*working)
+	*working = ctx
+	go func() {
+		select {
+		case <-s.stopping:
+			cancel(ErrStopping)
+		case <-ctx.Done():
+		}
+	}()
+	return func() { cancel(nil) }
+}
+
+// longest is how long a call may take.
+func (s *Service) longest() time.Duration {
+	longest := s.limits.CallTime
+	for _, t := range s.template.Tools() {
+		longest = max(longest, t.Time)
+	}
+	return longest
 }
 
 // maxAuditChars bounds the arguments in an audit record.
@@ -200,6 +241,7 @@ func (s *Service) stop() {
 	s.stopOnce.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), s.limits.DrainTime)
 		defer cancel()
+		close(s.stopping)
 		if !s.gate.drain(ctx) {
 			load := s.gate.load()
 			s.options.Log.Warn("stopping although calls are under way", "working", load.working, "waiting", load.waiting)

@@ -21,6 +21,11 @@ type Options struct {
 	MaxReplyChars int
 	// Include names the tools that are served; none means all.
 	Include []string
+	// ReplySetting is the setting behind MaxReplyChars, for who wants more; "" for none.
+	ReplySetting string
+	// Withheld are tools that there are and that are not served, with what a call
+	// of one is told.
+	Withheld map[string]*Error
 	// Secrets are masked wherever an error is shown; nil means none. It is asked
 	// each time, because secrets change.
 	Secrets func() []string
@@ -63,7 +68,7 @@ func NewSet(tools []*Tool, options Options) (*Set, error) {
 		}
 	}
 	for _, name := range options.Include {
-		if !slices.Contains(names, name) {
+		if !slices.Contains(names, name) && options.Withheld[name] == nil {
 			return nil, &Error{
 				Kind: Config, Message: fmt.Sprintf("mcp.include names the tool %q, which there is not%s", name, didYouMean(name, names)),
 				Hint: "The tools are " + strings.Join(names, ", "),
@@ -149,7 +154,24 @@ func (s *Set) find(name string) (*Tool, error) {
 		}
 		names = append(names, t.Name)
 	}
+	if told := s.options.Withheld[name]; told != nil {
+		return nil, told
+	}
+	if len(names) == 0 {
+		return nil, &Error{Kind: Usage, Message: fmt.Sprintf("There is no tool %.80q here", name), Hint: "This server offers none"}
+	}
 	return nil, &Error{Kind: Usage, Message: fmt.Sprintf("There is no tool %.80q here%s", name, didYouMean(name, names)), Hint: "The tools are " + strings.Join(names, ", ")}
+}
+
+// timeOf is how long a call of a tool may take, and whether the tool ends by itself
+// then.
+func (s *Set) timeOf(name string, standard time.Duration) (limit time.Duration, patient bool) {
+	for _, t := range s.tools {
+		if t.Name == name && t.Time > 0 {
+			return t.Time, true
+		}
+	}
+	return standard, false
 }
 
 // guarded runs the tool; a panic in it is an error of this call.
@@ -184,7 +206,11 @@ func (s *Set) reply(t *Tool, result Result) (*Reply, error) {
 		return nil, fmt.Errorf("write reply of %s: %w", t.Name, err)
 	}
 	textLimit := min(maxTextChars, s.options.MaxReplyChars/4)
-	short, gone, err := shorten(data, s.options.MaxReplyChars-textLimit)
+	limit := s.options.MaxReplyChars - textLimit
+	if t.Wide {
+		textLimit, limit = s.options.MaxReplyChars, s.options.MaxReplyChars
+	}
+	short, gone, err := shorten(data, limit, s.options.ReplySetting)
 	if err != nil {
 		return nil, err
 	}

@@ -243,7 +243,7 @@ func FuzzShorten(f *testing.F) {
 		if json.Unmarshal([]byte(data), &object) != nil || object == nil || len(data) > 4000 {
 			return
 		}
-		out, _, err := shorten([]byte(data), max(limit, 1))
+		out, _, err := shorten([]byte(data), max(limit, 1), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 // any depth, then long strings. The result is valid JSON, marked as truncated,
 // with a hint that names the lists that were cut. What lost a part of itself also
 // loses its evidence number: it would be cited for what was not sent. The
-// numbers that are gone are returned.
-func shorten(data []byte, limit int) ([]byte, []int, error) {
+// numbers that are gone are returned. setting is what bounds the reply, for the hint.
+func shorten(data []byte, limit int, setting string) ([]byte, []int, error) {
 	if utf8.RuneCount(data) <= limit {
 		return data, nil, nil
 	}
@@ -27,7 +27,7 @@ func shorten(data []byte, limit int) ([]byte, []int, error) {
 	}
 	before := numbers(root)
 	root["truncated"] = true
-	s := &shortening{root: root, hint: text(root["hint"])}
+	s := &shortening{root: root, hint: text(root["hint"]), setting: setting}
 	for exhausted := false; ; {
 		s.note()
 		out, err := marshal(root)
@@ -60,10 +60,11 @@ func size(value any) int {
 const shortestCut = 80
 
 type shortening struct {
-	root  map[string]any
-	hint  string // the tool's own
-	lists []string
-	texts bool
+	root    map[string]any
+	hint    string // the tool's own
+	setting string // what bounds the reply; "" for nothing that could be raised
+	lists   []string
+	texts   bool
 }
 
 // note keeps the hint up to date: it is part of what must fit.
@@ -78,7 +79,11 @@ func (s *shortening) note() {
 	if len(cut) == 0 {
 		return
 	}
-	hint := "Shortened to fit (" + strings.Join(cut, "; ") + "). Ask for less, or raise queryd.max_reply_chars."
+	hint := "Shortened to fit (" + strings.Join(cut, "; ") + "). Ask for less"
+	if s.setting != "" {
+		hint += ", or raise " + s.setting
+	}
+	hint += "."
 	if s.hint != "" {
 		hint = s.hint + " " + hint
 	}

@@ -20,7 +20,7 @@ import (
 // both are normal ends, and calls under way are answered first. Nothing else may
 // write to out.
 func (s *Service) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	transport := &lines{in: in, out: out, limit: int(s.limits.BodyBytes), patience: s.limits.CallTime + s.limits.QueueWait}
+	transport := &lines{in: in, out: out, limit: int(s.limits.BodyBytes), patience: s.longest() + s.limits.QueueWait}
 	session, err := s.newServer(overStdio).Connect(context.WithoutCancel(ctx), transport, nil)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -18,6 +19,13 @@ type Spec struct {
 	// Destructive marks a tool that writes; clients ask a person first. All
 	// others only read.
 	Destructive bool
+	// Time is how long a call may take; 0 means the limits' CallTime. A tool with a
+	// time of its own ends by itself, with a result, when its context ends: it is
+	// waited for. It may tell how far it is by [Progress].
+	Time time.Duration
+	// Wide lets the text of a reply be as long as its JSON: clients show a model one
+	// of the two, and what the other alone holds is lost to it.
+	Wide bool
 }
 
 // Result is what a tool returns. It marshals to a JSON object. Every part of it

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // host holds what a server needs between calls. When the configuration cannot be
 // used it says why in every call, reads it again, and goes on once it is right.
 type host struct {
-	*app
+	*Program
 	ctx    context.Context // of the server, after its last call
 	load   func() (*configs.Config, error)
 	secret func() []string // beyond the configuration's
@@ -23,11 +23,11 @@ type host struct {
 	mu      sync.Mutex
 	broken  error
 	looked  time.Time
-	backend *backend // nil while broken
+	backend Backend // nil while broken
 }
 
-func (a *app) newHost(ctx context.Context, load func() (*configs.Config, error), secret func() []string) *host {
-	return &host{app: a, ctx: ctx, load: load, secret: secret}
+func (p *Program) newHost(ctx context.Context, load func() (*configs.Config, error), secret func() []string) *host {
+	return &host{Program: p, ctx: ctx, load: load, secret: secret}
 }
 
 // begin uses the program's configuration, or remembers why it cannot.
@@ -44,35 +44,21 @@ func (h *host) begin(broken error) {
 	}
 }
 
-// start uses a configuration, unless the tools it names are not there.
+// start uses a configuration, unless the backend refuses it.
 func (h *host) start(cfg *configs.Config) {
-	b := h.with(cfg).newBackend(h.ctx)
-	b.patience = cfg.Queryd.QueryTimeout
-	b.waitOut = true
-	if _, err := b.newSet(b, nil); err != nil {
-		h.broken = err
+	b := h.Open(h.ctx, h.with(cfg).Program, true)
+	if err := b.Begin(); err != nil {
+		h.broken = errors.Join(err, b.Close())
 		return
 	}
 	h.broken, h.backend = nil, b
-	// The first call need not wait for the engine to start or the model to load;
-	// what goes wrong is told by the call that meets it.
-	go func() {
-		if _, err := b.store.get(h.ctx, h.ctx); err != nil && h.ctx.Err() == nil {
-			h.Log.Warn("the graph store is not there yet", "error", err)
-		}
-	}()
-	go func() {
-		if _, err := b.embedder.get(h.ctx, h.ctx); err != nil && h.ctx.Err() == nil {
-			h.Log.Warn("the embedding model is not there yet", "error", err)
-		}
-	}()
 }
 
 // often is how soon a configuration that was wrong is read again.
 const often = time.Second
 
 // current is the backend, or why there is none.
-func (h *host) current() (*backend, error) {
+func (h *host) current() (Backend, error) {
 	h.mu.Lock()
 	healed := false
 	if h.backend == nil && time.Since(h.looked) >= often {
@@ -90,13 +76,13 @@ func (h *host) current() (*backend, error) {
 		h.Log.Info("the configuration was read again and is right now")
 	}
 	if b == nil {
-		return nil, configTrouble(broken)
+		return nil, h.configTrouble(broken)
 	}
 	return b, nil
 }
 
 // configTrouble is what a caller is told of a configuration that cannot be used.
-func configTrouble(err error) error {
+func (p *Program) configTrouble(err error) error {
 	var told *toolserver.Error
 	if errors.As(err, &told) {
 		return told
@@ -104,7 +90,7 @@ func configTrouble(err error) error {
 	text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "read configuration: ")), " ")
 	return &toolserver.Error{
 		Kind: toolserver.Config, Message: "The server's configuration cannot be used: " + text,
-		Hint: "Put it right; it is read again with the next call. `queryd doctor` checks it", Err: err,
+		Hint: fmt.Sprintf("Put it right; it is read again with the next call. `%s doctor` checks it", p.Name), Err: err,
 	}
 }
 
@@ -114,16 +100,16 @@ func (h *host) open() (*toolserver.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.newSet(b, h.secrets)
+	return b.Tools(h.secrets)
 }
 
 // secrets are what no client and no log may see.
 func (h *host) secrets() []string {
-	secrets := append(h.app.secrets(), h.secret()...)
+	secrets := append(Secrets(h.Config), h.secret()...)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.backend != nil {
-		secrets = append(secrets, h.backend.secrets()...)
+		secrets = append(secrets, h.backend.Secrets()...)
 	}
 	return secrets
 }
@@ -138,10 +124,7 @@ func (h *host) trouble(ctx context.Context) string {
 	}
 	waiting, cancel := context.WithTimeout(ctx, moment)
 	defer cancel()
-	if _, err := b.store.get(waiting, h.ctx); err != nil && waiting.Err() == nil {
-		return h.tell(b.explain(err))
-	}
-	if _, err := b.embedder.get(waiting, h.ctx); err != nil && waiting.Err() == nil {
+	if err := b.Trouble(waiting); err != nil && waiting.Err() == nil {
 		return h.tell(err)
 	}
 	return h.degraded()
@@ -157,13 +140,11 @@ func (h *host) degraded() string {
 	h.mu.Lock()
 	b, broken := h.backend, h.broken
 	h.mu.Unlock()
-	switch {
-	case b == nil:
-		return h.tell(configTrouble(broken))
-	case b.store.trouble() != nil:
-		return h.tell(b.explain(b.store.trouble()))
-	case b.embedder.trouble() != nil:
-		return h.tell(b.embedder.trouble())
+	if b == nil {
+		return h.tell(h.configTrouble(broken))
+	}
+	if err := b.Known(); err != nil {
+		return h.tell(err)
 	}
 	return ""
 }
@@ -184,5 +165,10 @@ func (h *host) close() error {
 	if b == nil {
 		return nil
 	}
-	return b.close()
+	return b.Close()
+}
+
+// Secrets are those of a configuration that no error may show.
+func Secrets(cfg *configs.Config) []string {
+	return []string{cfg.Falkor.Password.Reveal(), cfg.Falkor.Reader.Password.Reveal()}
 }

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 // it serves, and how: no call gets further than the reason. It reads the
 // configuration again until it is right, and returns it then; nil when ctx ended
 // or not even that could be served.
-func (a *app) serveOutOfOrder(ctx context.Context, broken error, load func() (*configs.Config, error)) (*configs.Config, error) {
-	safe, tokens := a.harmless()
-	o := &outOfOrder{app: safe, why: broken, tokens: tokens.Secrets}
-	safe.Log = slog.New(toolserver.MaskLog(a.Log.Handler(), o.secrets))
+func (p *Program) serveOutOfOrder(ctx context.Context, broken error, load func() (*configs.Config, error)) (*configs.Config, error) {
+	safe, tokens := p.harmless()
+	o := &outOfOrder{Program: safe, why: broken, known: tokens.Secrets}
+	safe.Log = slog.New(toolserver.MaskLog(p.Log.Handler(), o.secrets))
 	safe.Log.Error("the configuration cannot be used; every call says so until it is put right", "error", broken)
 	service, closeAudit, err := safe.newService(o)
 	if err != nil {
@@ -39,11 +39,11 @@ func (a *app) serveOutOfOrder(ctx context.Context, broken error, load func() (*c
 // harmless is the program with what is left of its settings made safe to serve the
 // reason with, and the tokens that are known: without a token it listens on
 // loopback only, and so it does where a certificate cannot be used.
-func (a *app) harmless() (*app, *toolserver.Tokens) {
-	cfg := *a.Config
-	tokens, err := a.tokens(true)
+func (p *Program) harmless() (*Program, *toolserver.Tokens) {
+	cfg := *p.Config
+	tokens, err := p.tokens(true)
 	if err != nil {
-		tokens, _ = toolserver.NewTokens("", "", a.Log)
+		tokens, _ = toolserver.NewTokens("", "", p.Log)
 	}
 	unusable := cfg.MCP.TLSCert != "" && toolserver.CheckCertificate(cfg.MCP.TLSCert, cfg.MCP.TLSKey) != nil
 	if unusable {
@@ -52,7 +52,7 @@ func (a *app) harmless() (*app, *toolserver.Tokens) {
 	if !tokens.Any() || unusable {
 		cfg.MCP.Listen, cfg.MCP.MetricsListen = onLoopback(cfg.MCP.Listen), onLoopback(cfg.MCP.MetricsListen)
 	}
-	return a.with(&cfg), tokens
+	return p.with(&cfg), tokens
 }
 
 // onLoopback is an address with the same port that only this machine reaches.
@@ -66,8 +66,8 @@ func onLoopback(address string) string {
 
 // outOfOrder stands in for the tools and says why there are none.
 type outOfOrder struct {
-	*app
-	tokens func() []string
+	*Program
+	known func() []string
 
 	mu  sync.Mutex
 	why error
@@ -100,7 +100,7 @@ func (o *outOfOrder) watch(ctx context.Context, load func() (*configs.Config, er
 func (o *outOfOrder) open() (*toolserver.Set, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return nil, configTrouble(o.why)
+	return nil, o.configTrouble(o.why)
 }
 
 func (o *outOfOrder) trouble(context.Context) string { return o.degraded() }
@@ -112,4 +112,4 @@ func (o *outOfOrder) degraded() string {
 
 func (o *outOfOrder) graph() string { return o.Config.GraphName() }
 
-func (o *outOfOrder) secrets() []string { return append(o.app.secrets(), o.tokens()...) }
+func (o *outOfOrder) secrets() []string { return append(Secrets(o.Config), o.known()...) }

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 )
 
 // limits are the configuration's, by the names that toolserver has for them.
-func (a *app) limits() toolserver.Limits {
-	m := a.Config.MCP
+func (p *Program) limits() toolserver.Limits {
+	m := p.Config.MCP
 	return toolserver.Limits{
 		CallsAtOnce: m.MaxCalls, Queue: m.MaxQueue, QueueWait: m.QueueTimeout, CallTime: m.CallTimeout,
 		PerMinute: m.MaxRequestsPerMinute, BodyBytes: m.MaxBodyBytes, Sessions: m.MaxSessions, SessionIdle: m.SessionTimeout,
@@ -24,12 +24,12 @@ func (a *app) limits() toolserver.Limits {
 }
 
 // tokens are those of the network server; none over stdio.
-func (a *app) tokens(overHTTP bool) (*toolserver.Tokens, error) {
-	text, path := a.Config.MCP.Token.Reveal(), a.Config.MCP.TokenFile
+func (p *Program) tokens(overHTTP bool) (*toolserver.Tokens, error) {
+	text, path := p.Config.MCP.Token.Reveal(), p.Config.MCP.TokenFile
 	if !overHTTP {
 		text, path = "", ""
 	}
-	tokens, err := toolserver.NewTokens(text, path, a.Log)
+	tokens, err := toolserver.NewTokens(text, path, p.Log)
 	if err != nil {
 		return nil, commandline.Usage("mcp.token, mcp.token_file: %v", err)
 	}
@@ -38,22 +38,22 @@ func (a *app) tokens(overHTTP bool) (*toolserver.Tokens, error) {
 
 // openAudit opens where calls are recorded: a file, standard error of a network
 // server, or nowhere.
-func (a *app) openAudit() (slog.Handler, func(), error) {
+func (p *Program) openAudit() (slog.Handler, func(), error) {
 	switch {
-	case a.Config.MCP.AuditFile != "":
-		file, err := os.OpenFile(a.Config.MCP.AuditFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	case p.Config.MCP.AuditFile != "":
+		file, err := os.OpenFile(p.Config.MCP.AuditFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, nil, commandline.Usage("mcp.audit_file: %v", err)
 		}
 		return slog.NewJSONHandler(file, nil), func() { file.Close() }, nil
-	case a.Config.MCP.Transport == configs.TransportHTTP:
-		return slog.NewJSONHandler(a.Stderr, nil), func() {}, nil
+	case p.Config.MCP.Transport == configs.TransportHTTP:
+		return slog.NewJSONHandler(p.Stderr, nil), func() {}, nil
 	}
 	return nil, func() {}, nil
 }
 
-func (a *app) serveNetwork(ctx context.Context, service *toolserver.Service, d desk, tokens *toolserver.Tokens) error {
-	m := a.Config.MCP
+func (p *Program) serveNetwork(ctx context.Context, service *toolserver.Service, d desk, tokens *toolserver.Tokens) error {
+	m := p.Config.MCP
 	scheme := "http"
 	if m.TLSCert != "" {
 		scheme = "https"
@@ -62,9 +62,9 @@ func (a *app) serveNetwork(ctx context.Context, service *toolserver.Service, d d
 		Listen: m.Listen, MetricsListen: m.MetricsListen, CertFile: m.TLSCert, KeyFile: m.TLSKey,
 		Tokens: tokens, Hosts: m.AllowedHosts, Degraded: d.degraded,
 		Ready: func(address, metrics string) {
-			a.Say(fmt.Sprintf("serving MCP at %s://%s/mcp", scheme, address))
+			p.Say(fmt.Sprintf("serving MCP at %s://%s/mcp", scheme, address))
 			if metrics != "" {
-				a.Say(fmt.Sprintf("metrics at %s://%s/metrics", scheme, metrics))
+				p.Say(fmt.Sprintf("metrics at %s://%s/metrics", scheme, metrics))
 			}
 		},
 	})
@@ -74,13 +74,13 @@ func (a *app) serveNetwork(ctx context.Context, service *toolserver.Service, d d
 	return err
 }
 
-// checkServing is doctor's look at what a network server would need.
-func (a *app) checkServing(d *commandline.Diagnosis) {
-	m := a.Config.MCP
+// Check is doctor's look at what a network server would need.
+func (p *Program) Check(d *commandline.Diagnosis) {
+	m := p.Config.MCP
 	if m.Transport != configs.TransportHTTP {
 		return
 	}
-	tokens, err := a.tokens(true)
+	tokens, err := p.tokens(true)
 	if err != nil {
 		d.Add("tokens", "", err)
 		return

@@ -1,18 +1,18 @@
-package main
+package serving
 
 import (
 	"context"
 	"sync"
 )
 
-// lazy is a thing that is opened when it is first asked for, once for all who
+// Lazy is a thing that is opened when it is first asked for, once for all who
 // wait, and again after it failed to open or broke.
-type lazy[T any] struct {
-	// open runs under the program's context: a caller that goes away does not stop
+type Lazy[T any] struct {
+	// Open runs under the program's context: a caller that goes away does not stop
 	// what others wait for.
-	open   func(ctx context.Context) (T, error)
-	broken func(T) bool // nil means it never breaks
-	shut   func(T) error
+	Open   func(ctx context.Context) (T, error)
+	Broken func(T) bool // nil means it never breaks
+	Shut   func(T) error
 
 	mu      sync.Mutex
 	have    bool
@@ -28,10 +28,10 @@ type opening[T any] struct {
 	err   error
 }
 
-// get opens the thing or waits for it, as long as ctx allows.
-func (l *lazy[T]) get(ctx, program context.Context) (T, error) {
+// Get opens the thing or waits for it, as long as ctx allows.
+func (l *Lazy[T]) Get(ctx, program context.Context) (T, error) {
 	l.mu.Lock()
-	if l.have && (l.broken == nil || !l.broken(l.value)) {
+	if l.have && (l.Broken == nil || !l.Broken(l.value)) {
 		defer l.mu.Unlock()
 		return l.value, nil
 	}
@@ -53,32 +53,32 @@ func (l *lazy[T]) get(ctx, program context.Context) (T, error) {
 	}
 }
 
-func (l *lazy[T]) run(program context.Context, o *opening[T]) {
+func (l *Lazy[T]) run(program context.Context, o *opening[T]) {
 	l.mu.Lock()
 	old, had := l.value, l.have
 	l.have = false
 	l.mu.Unlock()
 	if had {
-		_ = l.shut(old) // it broke: there is nothing to save
+		_ = l.Shut(old) // it broke: there is nothing to save
 	}
-	o.value, o.err = l.open(program)
+	o.value, o.err = l.Open(program)
 	l.mu.Lock()
 	l.value, l.have, l.opening, l.failed = o.value, o.err == nil, nil, o.err
 	l.mu.Unlock()
 	close(o.done)
 }
 
-// trouble is why the thing is not open, as far as that is known; nil when nothing
+// Trouble is why the thing is not open, as far as that is known; nil when nothing
 // went wrong.
-func (l *lazy[T]) trouble() error {
+func (l *Lazy[T]) Trouble() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failed
 }
 
-// close waits for an opening under way, whose context has ended, and shuts what
+// Close waits for an opening under way, whose context has ended, and shuts what
 // is open. Nothing is opened afterwards.
-func (l *lazy[T]) close() error {
+func (l *Lazy[T]) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	o := l.opening
@@ -92,5 +92,5 @@ func (l *lazy[T]) close() error {
 		return nil
 	}
 	l.have = false
-	return l.shut(l.value)
+	return l.Shut(l.value)
 }
