@@ -250,6 +250,11 @@ type MCP struct {
 	IdleTimeout          time.Duration `key:"idle_timeout"`
 	DrainTimeout         time.Duration `key:"drain_timeout"`
 
+	ReadOnly       bool          `key:"read_only"`       // of ingestd's tools
+	FinalizePolicy string        `key:"finalize_policy"` // one of the Finalize constants
+	IngestTimeout  time.Duration `key:"ingest_timeout"`
+	LockTimeout    time.Duration `key:"lock_timeout"`
+
 	MetricsListen  string `key:"metrics_listen"` // "" for none
 	AuditFile      string `key:"audit_file"`     // "" = standard error over http, else none
 	AuditArguments bool   `key:"audit_arguments"`
@@ -259,6 +264,13 @@ type MCP struct {
 const (
 	TransportStdio = "stdio"
 	TransportHTTP  = "http"
+)
+
+// Values of MCP.FinalizePolicy.
+const (
+	FinalizeManual  = "manual"
+	FinalizeOnWrite = "on_write"
+	FinalizeNever   = "never"
 )
 
 // GraphName is the graph to use: Graph, or `<graph>__<tenant>`.

@@ -14,7 +14,6 @@ const (
 	envEmbedModel     = "GRAPHRAG_EMBED_MODEL"
 	envEmbedDim       = "GRAPHRAG_EMBED_DIM"
 	envSendDimensions = "GRAPHRAG_EMBED_SEND_DIMENSIONS"
-	envReadOnly       = "GRAPHRAG_MCP_READ_ONLY"
 )
 
 func envMap(environ []string) map[string]string {
@@ -97,11 +96,6 @@ func (l *loader) peerSettings(cfg *Config) {
 		slices.Sort(idle)
 		l.warn("environment %s: no effect; models that are asked over the network are named with their provider, "+
 			"openai/NAME or anthropic/NAME (llm.model), openai/NAME (embedder.kind openai, embedder.model)", strings.Join(idle, ", "))
-	}
-	if text := l.env[envReadOnly]; text != "" {
-		if readOnly, err := parseBool(text); err != nil || !readOnly {
-			l.warn("environment %s=%s: no effect, because queryd never writes", envReadOnly, text)
-		}
 	}
 }
 

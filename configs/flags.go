@@ -93,6 +93,16 @@ func (f *flagValue) value() any {
 	return f.texts[len(f.texts)-1]
 }
 
+// AlsoAs lets a flag that was bound be given by another name, too.
+func AlsoAs(flags *pflag.FlagSet, alias, name string) {
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
+		if given == alias {
+			given = name
+		}
+		return pflag.NormalizedName(given)
+	})
+}
+
 func (l *loader) readFlags(flags *pflag.FlagSet) {
 	if flags == nil {
 		return

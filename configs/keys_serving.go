@@ -3,12 +3,13 @@ package configs
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
 
 func servingKeys() []Key {
-	return append(readingKeys(), mcpKeys()...)
+	return slices.Concat(readingKeys(), mcpKeys(), writingKeys())
 }
 
 func readingKeys() []Key {
@@ -72,6 +73,21 @@ func mcpKeys() []Key {
 			Description: "File that gets one JSON line for each call: who, tool, sizes, time, outcome."},
 		{Name: "mcp.audit_arguments", Kind: KindBool, Default: false,
 			Description: "Put the arguments of calls into the audit, questions and draft answers among them."},
+	}
+}
+
+// writingKeys are those of the tools that write.
+func writingKeys() []Key {
+	return []Key{
+		{Name: "mcp.read_only", Kind: KindBool, Default: false, Aliases: []string{"GRAPHRAG_MCP_READ_ONLY"}, Flag: "read-only",
+			Description: "ingestd serves no tool: all of its tools write, or prepare writing. queryd never writes."},
+		{Name: "mcp.finalize_policy", Kind: KindText, Default: FinalizeManual, Flag: "finalize-policy",
+			Allowed:     []string{FinalizeManual, FinalizeOnWrite, FinalizeNever},
+			Description: "When the graph is finalized: by the tool finalize, after every ingest that changed something, or never by the server."},
+		{Name: "mcp.ingest_timeout", Kind: KindDuration, Default: time.Hour, Min: float64(time.Second), Max: float64(7 * day),
+			Description: "How long a call of ingest, set_ontology or finalize may take; it then stops at a document boundary."},
+		{Name: "mcp.lock_timeout", Kind: KindDuration, Default: 2 * time.Minute, Max: float64(day),
+			Description: "How long a tool that writes waits for others that write the graph."},
 	}
 }
 

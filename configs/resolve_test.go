@@ -121,7 +121,6 @@ func TestWarnings(t *testing.T) {
 		{name: "remote models", env: []string{"GRAPHRAG_MODEL=gpt", "GRAPHRAG_EMBED_MODEL=text-embedding-3-large", "GRAPHRAG_EMBED_DIM=256", "GRAPHRAG_EMBED_SEND_DIMENSIONS=true"},
 			want: []string{"GRAPHRAG_EMBED_DIM, GRAPHRAG_EMBED_MODEL, GRAPHRAG_EMBED_SEND_DIMENSIONS, GRAPHRAG_MODEL: no effect"}},
 		{name: "a local model by the peer's name", env: []string{"GRAPHRAG_EMBED_MODEL=" + model}},
-		{name: "a server that writes", env: []string{"GRAPHRAG_MCP_READ_ONLY=false"}, want: []string{"queryd never writes"}},
 		{name: "a token without a network", env: []string{"GRAPHRAG_MCP_TOKEN=t"}, want: []string{"mcp.token (environment GRAPHRAG_MCP_TOKEN) has no effect with mcp.transport stdio"}},
 		{name: "a token with a network", env: []string{"GRAPHRAG_MCP_TOKEN=t", "GRAPHMILL_MCP_TRANSPORT=http"}},
 		{name: "a port without a host", env: []string{"FALKOR_PORT=1"}, want: []string{"falkor.port (environment FALKOR_PORT) has no effect without falkor.host"}},
