@@ -1,6 +1,9 @@
 package corpus
 
-import "context"
+import (
+	"context"
+	"io"
+)
 
 // Parser turns the bytes of one file of its format into a [Document].
 //
@@ -16,12 +19,13 @@ type Parser interface {
 }
 
 // PreviewParser is what a [Parser] also implements when it can read a sample
-// without parsing the whole file, such as a few pages of a long PDF.
+// without reading the whole file, such as a few pages of a long PDF.
 type PreviewParser interface {
 	// ParsePreview returns a Document that holds about maxChars characters from
-	// the middle of data, and the number of characters the whole would have,
-	// estimated from the part that was read.
-	ParsePreview(ctx context.Context, file File, data []byte, maxChars int, limits Limits) (doc *Document, charsEstimated int, err error)
+	// the middle of data's size bytes, and the number of characters the whole
+	// would have, estimated from the part that was read. It reads what it needs
+	// for that, wherever it stands; an error of data ends it and is in its own.
+	ParsePreview(ctx context.Context, file File, data io.ReaderAt, size int64, maxChars int, limits Limits) (doc *Document, charsEstimated int, err error)
 }
 
 // Limits bound what one file may cost. The zero value of a field means its

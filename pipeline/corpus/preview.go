@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,8 +36,8 @@ const (
 	DefaultSampleChars = 1500
 	// MaxPreviewChars is the most that one page of previews holds.
 	MaxPreviewChars = 30_000
-	// entryChars is what a sample costs a page beside its text.
-	entryChars = 200
+	// entryChars is what a sample costs a page beside its texts.
+	entryChars = 100
 )
 
 // previewBytes is how much of a file is read per character wanted: a character
@@ -64,7 +65,10 @@ func (l *Loader) PreviewFiles(ctx context.Context, files []File, offset, sampleC
 			}
 			sample = Sample{Path: file.Path, Format: file.Format, Error: err.Error()}
 		}
-		used += entryChars + utf8.RuneCountInString(sample.Text) + utf8.RuneCountInString(sample.Error)
+		for _, part := range []string{sample.Path, sample.Title, sample.Text, sample.Error} {
+			used += utf8.RuneCountInString(part)
+		}
+		used += entryChars
 		if used > MaxPreviewChars && len(page.Files) > 0 {
 			next := offset + i
 			page.NextOffset = &next
@@ -76,8 +80,8 @@ func (l *Loader) PreviewFiles(ctx context.Context, files []File, offset, sampleC
 }
 
 // Preview returns at most maxChars characters from the middle of a file. Of a
-// large file only a window around its middle is read. Formats that must be
-// whole to be read are read whole, but only a few of their pages are parsed.
+// large file only a window around its middle is read, of a PDF a few pages and
+// what leads to them. The title is known where the beginning was read.
 func (l *Loader) Preview(ctx context.Context, file File, maxChars int) (sample Sample, err error) {
 	defer recoverDamage(file, &err)
 	sample = Sample{Path: file.Path, Format: file.Format}
@@ -85,36 +89,21 @@ func (l *Loader) Preview(ctx context.Context, file File, maxChars int) (sample S
 	if !ok {
 		return sample, &FileError{Kind: KindFormat, Verb: "preview", Path: file.Path, Reason: fmt.Sprintf("no parser for %q files", file.Format)}
 	}
-	window := int64(max(64<<10, maxChars*previewBytes))
-	if file.Format == PDF || file.Size <= window {
-		return l.previewWhole(ctx, sample, file, parser, maxChars)
-	}
-	data, err := l.readMiddle(ctx, file, window)
-	if err != nil {
-		return sample, err
-	}
-	document, err := parser.Parse(ctx, file, data, l.limits)
-	if err != nil {
-		return sample, fileError(ctx, file, err)
-	}
-	chars := utf8.RuneCountInString(document.Text)
-	sample.Chars = int(float64(chars) * float64(file.Size) / float64(len(data)))
-	sample.CharsEstimated = true
-	sample.Text = middle(document.Text, maxChars)
-	return sample, nil
-}
-
-func (l *Loader) previewWhole(ctx context.Context, sample Sample, file File, parser Parser, maxChars int) (Sample, error) {
-	data, _, err := l.root.Read(ctx, file)
-	if err != nil {
-		return sample, err
-	}
 	var document *Document
-	if partial, ok := parser.(PreviewParser); ok {
-		document, sample.Chars, err = partial.ParsePreview(ctx, file, data, maxChars, l.limits)
+	window := int64(max(64<<10, maxChars*previewBytes))
+	partial, paged := parser.(PreviewParser)
+	switch {
+	case paged && file.Size > 0:
+		document, sample.Chars, err = l.previewPages(ctx, file, partial, maxChars)
 		sample.CharsEstimated = true
-	} else {
-		document, err = parser.Parse(ctx, file, data, l.limits)
+	case file.Size <= window:
+		var data []byte
+		if data, _, err = l.root.Read(ctx, file); err == nil {
+			document, err = parser.Parse(ctx, file, data, l.limits)
+		}
+	default:
+		document, sample.Chars, err = l.previewMiddle(ctx, file, parser, window)
+		sample.CharsEstimated = true
 	}
 	if err != nil {
 		return sample, fileError(ctx, file, err)
@@ -125,6 +114,48 @@ func (l *Loader) previewWhole(ctx context.Context, sample Sample, file File, par
 	sample.Title = document.Title
 	sample.Text = middle(document.Text, maxChars)
 	return sample, nil
+}
+
+// previewMiddle parses a window around the middle of a file and estimates the
+// characters of the whole.
+func (l *Loader) previewMiddle(ctx context.Context, file File, parser Parser, window int64) (*Document, int, error) {
+	data, err := l.readMiddle(ctx, file, window)
+	if err != nil {
+		return nil, 0, err
+	}
+	document, err := parser.Parse(ctx, file, data, l.limits)
+	if err != nil {
+		return nil, 0, err
+	}
+	document.Title = "" // a heading in the middle is not the file's title
+	chars := utf8.RuneCountInString(document.Text)
+	return document, int(float64(chars) * float64(file.Size) / float64(len(data))), nil
+}
+
+func (l *Loader) previewPages(ctx context.Context, file File, parser PreviewParser, maxChars int) (document *Document, chars int, err error) {
+	err = l.root.withFile(file, func(handle *os.File, size int64) error {
+		document, chars, err = parser.ParsePreview(ctx, file, &sparingly{handle, previewReads}, size, maxChars, l.limits)
+		return err
+	})
+	return document, chars, err
+}
+
+// previewReads bounds what is read for a preview of some pages: a page with its
+// fonts and pictures has rarely a tenth of it. A damaged file, which would be
+// searched from end to end, meets it.
+const previewReads = 16 << 20
+
+// sparingly reads a file until so many bytes of it were read.
+type sparingly struct {
+	file *os.File
+	left int64
+}
+
+func (s *sparingly) ReadAt(block []byte, at int64) (int, error) {
+	if s.left -= int64(len(block)); s.left < 0 {
+		return 0, fmt.Errorf("a preview would read more than %d bytes of it", previewReads)
+	}
+	return s.file.ReadAt(block, at)
 }
 
 // readMiddle reads a window around the middle that starts and ends between

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klippa-app/go-pdfium/requests"
+
 	"graphmill/pipeline/corpus"
 )
 
@@ -73,7 +75,7 @@ func compareManual(t *testing.T, name string) {
 		t.Skip(err)
 	}
 	start := time.Now()
-	r, err := shared.read(context.Background(), corpus.File{Path: name}, data, corpus.Limits{}.WithDefaults(), wholeFile)
+	r, err := shared.read(context.Background(), corpus.File{Path: name}, &requests.OpenDocument{File: &data}, corpus.Limits{}.WithDefaults(), wholeFile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -84,12 +85,12 @@ func (p *Parser) Parse(ctx context.Context, file corpus.File, data []byte, limit
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.options.Timeout, errTimeout)
 	defer cancel()
-	if err := checkEnds(file, data); err != nil {
+	if err := checkEnds(file, data, data); err != nil {
 		return nil, err
 	}
 	inspected := make(chan inspection, 1)
 	go func() { inspected <- inspect(ctx, data, p.options.MemoryBytes) }()
-	reading, err := p.read(ctx, file, data, limits, wholeFile)
+	reading, err := p.read(ctx, file, &requests.OpenDocument{File: &data}, limits, wholeFile)
 	if err != nil {
 		return nil, err
 	}
@@ -111,15 +112,28 @@ func (p *Parser) Parse(ctx context.Context, file corpus.File, data []byte, limit
 }
 
 // ParsePreview reads pages from the middle until they hold about maxChars
-// characters.
-func (p *Parser) ParsePreview(ctx context.Context, file corpus.File, data []byte, maxChars int, limits corpus.Limits) (*corpus.Document, int, error) {
+// characters, and of the rest of the file what leads to them.
+func (p *Parser) ParsePreview(ctx context.Context, file corpus.File, data io.ReaderAt, size int64, maxChars int, limits corpus.Limits) (*corpus.Document, int, error) {
 	limits = limits.WithDefaults()
 	ctx, cancel := context.WithTimeoutCause(ctx, p.options.Timeout, errTimeout)
 	defer cancel()
-	if err := checkEnds(file, data); err != nil {
+	head, err := readEnd(data, 0, min(size, endBytes))
+	if err != nil {
 		return nil, 0, err
 	}
-	reading, err := p.read(ctx, file, data, limits, func(total int) pagePicker { return fromMiddle(total, maxChars) })
+	tail, err := readEnd(data, max(0, size-endBytes), min(size, endBytes))
+	if err == nil {
+		err = checkEnds(file, head, tail)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	section := &sections{SectionReader: io.NewSectionReader(data, 0, size)}
+	reading, err := p.read(ctx, file, &requests.OpenDocument{FileReader: section, FileReaderSize: size}, limits,
+		func(total int) pagePicker { return fromMiddle(total, maxChars) })
+	if section.err != nil && ctx.Err() == nil {
+		err = &corpus.FileError{Kind: corpus.KindDamaged, Verb: "preview", Path: file.Path, Reason: section.err.Error(), Hint: "if the file is damaged, save it anew with another program"}
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -132,18 +146,47 @@ func (p *Parser) ParsePreview(ctx context.Context, file corpus.File, data []byte
 	return document, chars * reading.total / max(read, 1), nil
 }
 
+// endBytes is how much of a file's end, and of its beginning, a preview looks at:
+// what stands after a file's last object is a list of its objects, twenty bytes
+// each.
+const endBytes = 64 << 10
+
+func readEnd(data io.ReaderAt, at, length int64) ([]byte, error) {
+	block := make([]byte, length)
+	n, err := data.ReadAt(block, at)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return block[:n], err
+}
+
+// sections keeps the first error of reading, of which the engine says only that
+// the file cannot be read.
+type sections struct {
+	*io.SectionReader
+	err error
+}
+
+func (s *sections) Read(block []byte) (int, error) {
+	n, err := s.SectionReader.Read(block)
+	if err != nil && !errors.Is(err, io.EOF) && s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
 // checkEnds looks at what a file begins and ends with. PDFium repairs a file
 // that was cut off by leaving out what is missing; a document that lacks its
 // second half must not pass for whole.
-func checkEnds(file corpus.File, data []byte) error {
-	head := data[:min(len(data), 1024)]
+func checkEnds(file corpus.File, head, tail []byte) error {
+	head = head[:min(len(head), 1024)]
 	if !bytes.Contains(head, []byte("%PDF-")) {
 		return &corpus.FileError{
 			Kind: corpus.KindDamaged, Verb: "parse", Path: file.Path,
 			Reason: "it does not begin as a PDF", Hint: "check what the file really is",
 		}
 	}
-	if bytes.LastIndex(data, []byte("startxref")) < bytes.LastIndex(data, []byte("endobj")) {
+	if bytes.LastIndex(tail, []byte("startxref")) < bytes.LastIndex(tail, []byte("endobj")) {
 		return &corpus.FileError{
 			Kind: corpus.KindDamaged, Verb: "parse", Path: file.Path,
 			Reason: "the file is cut off: its last part, with the cross-reference table, is missing",
@@ -167,12 +210,12 @@ func timeoutError(file corpus.File, err error) error {
 
 // read opens the file in an instance of its own and reads the pages that pick
 // chooses.
-func (p *Parser) read(ctx context.Context, file corpus.File, data []byte, limits corpus.Limits, choose func(total int) pagePicker) (*reading, error) {
+func (p *Parser) read(ctx context.Context, file corpus.File, request *requests.OpenDocument, limits corpus.Limits, choose func(total int) pagePicker) (*reading, error) {
 	r := &reading{}
 	err := p.engine.lend(ctx, func(instance pdfium.Pdfium) error {
-		opened, err := instance.OpenDocument(&requests.OpenDocument{File: &data})
+		opened, err := instance.OpenDocument(request)
 		if err != nil {
-			return p.openError(ctx, file, data, err)
+			return p.openError(ctx, file, request.File, err)
 		}
 		return r.readPages(ctx, file, instance, opened.Document, limits, choose)
 	})
@@ -197,7 +240,7 @@ func brief(err error) error {
 }
 
 // openError says why a file does not open.
-func (p *Parser) openError(ctx context.Context, file corpus.File, data []byte, err error) error {
+func (p *Parser) openError(ctx context.Context, file corpus.File, data *[]byte, err error) error {
 	if errors.Is(err, pdfiumerrors.ErrPassword) || errors.Is(err, pdfiumerrors.ErrSecurity) {
 		return &corpus.FileError{
 			Kind: corpus.KindEncrypted, Verb: "parse", Path: file.Path,
@@ -210,8 +253,11 @@ func (p *Parser) openError(ctx context.Context, file corpus.File, data []byte, e
 		Reason: "the PDF is damaged", Err: err,
 		Hint: "open the file in another program and save it anew, or get it again",
 	}
+	if data == nil {
+		return damage
+	}
 	// pdfcpu names the object that is broken.
-	if better := inspect(ctx, data, p.options.MemoryBytes); better.err != nil {
+	if better := inspect(ctx, *data, p.options.MemoryBytes); better.err != nil {
 		damage.Err = better.err
 	}
 	return damage
@@ -234,6 +280,10 @@ func wholeFile(total int) pagePicker {
 	return func(read, _ int) (int, bool) { return read, read < total }
 }
 
+// maxPreviewPages bounds a preview of pages with little or no text on them:
+// slides, scans.
+const maxPreviewPages = 20
+
 // fromMiddle reads on from a page in the middle; when the end comes before
 // there is enough, what is there must do.
 func fromMiddle(total, maxChars int) pagePicker {
@@ -243,7 +293,7 @@ func fromMiddle(total, maxChars int) pagePicker {
 	}
 	return func(read, chars int) (int, bool) {
 		index := start + read
-		return index, index < total && (chars < maxChars || read < minRepeats)
+		return index, index < total && read < maxPreviewPages && (chars < maxChars || read < minRepeats)
 	}
 }
 

@@ -447,7 +447,8 @@ func TestPreviewReadsPagesFromTheMiddle(t *testing.T) {
 	for i := range 40 {
 		pages = append(pages, column(72, 700, strings.Repeat(string(rune('a'+i%26)), 30)+".", fmt.Sprintf("Here stands part %d of it.", i+1)))
 	}
-	d, chars, err := shared.ParsePreview(context.Background(), corpus.File{Path: "a.pdf"}, buildPDF(pages...), 60, corpus.Limits{})
+	data := buildPDF(pages...)
+	d, chars, err := shared.ParsePreview(context.Background(), corpus.File{Path: "a.pdf"}, bytes.NewReader(data), int64(len(data)), 60, corpus.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
