@@ -25,7 +25,7 @@ const (
 // Keys returns the table of all settings, in the order of the documentation.
 // The caller owns it.
 func Keys() []Key {
-	return slices.Concat(generalKeys(), falkorKeys(), engineKeys(), corpusKeys(), planKeys(), modelKeys(), llmKeys(), runKeys(), servingKeys())
+	return slices.Concat(generalKeys(), falkorKeys(), engineKeys(), corpusKeys(), planKeys(), modelKeys(), llmKeys(), runKeys(), lifecycleKeys(), servingKeys())
 }
 
 func generalKeys() []Key {
@@ -57,6 +57,8 @@ func generalKeys() []Key {
 			Description: "How progress is shown on stderr; auto is a bar on a terminal and plain lines elsewhere."},
 		{Name: "log.level", Kind: KindText, Default: "warn", Allowed: []string{"debug", "info", "warn", "error"}, Flag: "log-level",
 			Description: "The least severe diagnostics that are written to stderr."},
+		{Name: "log.format", Kind: KindText, Default: OutputText, Allowed: []string{OutputText, OutputJSON}, Flag: "log-format",
+			Description: "How what is written to stderr looks; json is one object a line, for collectors of logs."},
 	}
 }
 
@@ -205,7 +207,7 @@ func runKeys() []Key {
 var (
 	chunkerNames   = []string{"fixed", "sentence", "structural"}
 	extractorNames = []string{"gliner", "pattern"}
-	resolverNames  = []string{"exact"}
+	resolverNames  = []string{"exact", "similar"}
 )
 
 // RuleParameters are the chunker's numbers that a rule may set.
