@@ -28,10 +28,15 @@ type CombineOptions struct {
 // longer, then the earlier, then that of the extractor named first. A relation
 // whose mention gave way to another over the same range goes over to that one;
 // otherwise it goes with it.
+//
+// A [Refiner] among them reads the relations instead of the cues, and has the
+// last word on what the others found. A chunk that failed for one extractor has
+// failed: half of what its plan says is not what its plan says.
 type Combined struct {
 	methods []Extractor
 	options CombineOptions
 	cues    *Cues
+	refiner Refiner
 }
 
 // Combine joins one or more extractors, in order of preference.
@@ -40,7 +45,20 @@ func Combine(methods []Extractor, options CombineOptions) (*Combined, error) {
 		return nil, errors.New("combine extractors: none is given")
 	}
 	c := &Combined{methods: methods, options: options}
-	if !options.NoCues {
+	for _, method := range methods {
+		refiner, ok := method.(Refiner)
+		if !ok {
+			continue
+		}
+		if c.refiner != nil {
+			return nil, errors.New("combine extractors: llm verifies what it finds; name either llm or verify")
+		}
+		c.refiner = refiner
+	}
+	if x, ok := c.refiner.(*LLM); ok && x.verify && len(methods) == 1 {
+		return nil, errors.New("combine extractors: verify finds nothing by itself; name an extractor before it, such as [pattern, gliner, verify]")
+	}
+	if !options.NoCues && c.refiner == nil {
 		c.cues = NewCues(options.Sentences)
 	}
 	return c, nil
@@ -69,6 +87,9 @@ func (c *Combined) Extract(ctx context.Context, chunks []chunkers.Chunk, ontolog
 	}
 	out := make([]graph.Extraction, len(chunks))
 	for i := range chunks {
+		if out[i].Failed = failure(found[i]); out[i].Failed != "" {
+			continue
+		}
 		out[i] = union(found[i], c.options.Nested)
 		if !c.options.Nested {
 			agree(chunks[i], canonical, &out[i])
@@ -78,7 +99,20 @@ func (c *Combined) Extract(ctx context.Context, chunks []chunkers.Chunk, ontolog
 		}
 		sortMentions(&out[i])
 	}
-	return out, nil
+	if c.refiner == nil {
+		return out, nil
+	}
+	return c.refiner.Refine(ctx, chunks, out, canonical)
+}
+
+// failure is why a chunk failed for one of its extractors, or "".
+func failure(parts []graph.Extraction) string {
+	for _, part := range parts {
+		if part.Failed != "" {
+			return part.Failed
+		}
+	}
+	return ""
 }
 
 // union joins extractions of one chunk; see [Combined] for who wins.

@@ -120,6 +120,9 @@ func (p textPrinter) pruned(pruned graph.Pruned) {
 			fmt.Fprintf(p.w, "pruned:  %s: %s\n", line.what, commandline.Printable(topCounts(line.counts, 5)))
 		}
 	}
+	if n, m := pruned.UnquotedMentions, pruned.UnquotedRelations; n+m > 0 {
+		fmt.Fprintf(p.w, "pruned:  without a quote in their passage: %d names, %d facts\n", n, m)
+	}
 }
 
 func topCounts(counts map[string]int, limit int) string {

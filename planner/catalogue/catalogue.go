@@ -39,7 +39,8 @@ type Parameter struct {
 // Cost is an estimate for planning, not a bill.
 type Cost struct {
 	ModelCallsPerChunk    float64 // calls of a remote or local language model
-	TokensPerCall         float64 // beyond the chunk's own
+	TokensPerCall         float64 // of input, beyond the chunk's own
+	OutputTokensPerCall   float64 // of the answer
 	LocalSecondsPerKToken float64 // of one core, measured on 2 shared cores
 	Source                string  // where the figure comes from
 }
