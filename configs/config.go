@@ -36,6 +36,9 @@ type Config struct {
 	LLM        LLM        `key:"llm"`
 	Commit     Commit     `key:"commit"`
 	Limits     Limits     `key:"limits"`
+	Mirror     Mirror     `key:"mirror"`
+	Ledger     Ledger     `key:"ledger"`
+	Metrics    Metrics    `key:"metrics"`
 	Queryd     Queryd     `key:"queryd"`
 	MCP        MCP        `key:"mcp"`
 
@@ -65,7 +68,8 @@ const (
 
 // Log is about the diagnostics on stderr.
 type Log struct {
-	Level string `key:"level"` // debug, info, warn, error
+	Level  string `key:"level"`  // debug, info, warn, error
+	Format string `key:"format"` // OutputText or OutputJSON
 }
 
 // Falkor is an external FalkorDB server. Host "" means the local engine, and
@@ -154,6 +158,25 @@ type Extractors struct {
 	// package extractors decodes it. nil when there is none. Lines in it do
 	// not count as in the file; Origin("extractors.pattern") has the place.
 	PatternYAML []byte `key:"pattern"`
+	// KeepBytes bounds what of earlier extractions is kept on disk; 0 keeps none.
+	KeepBytes int64 `key:"keep_bytes"`
+}
+
+// Mirror is about documents whose files are gone.
+type Mirror struct {
+	Enabled   bool   `key:"enabled"`    // they are removed; those of moved files move
+	MaxDelete string `key:"max_delete"` // see ParseShare; more are not removed, and nothing is written
+}
+
+// Ledger bounds the records of what runs changed.
+type Ledger struct {
+	DiffBytes int64 `key:"diff_bytes"` // of one run
+	DiffRuns  int   `key:"diff_runs"`  // that have one
+}
+
+// Metrics are a run's figures for monitoring.
+type Metrics struct {
+	File string `key:"file"` // for the node exporter's textfile collector; "" = none
 }
 
 // GLiNER is the local entity model.

@@ -158,6 +158,8 @@ func modelKeys() []Key {
 			Description: "Keep entities inside other entities."},
 		{Name: "extractors.pattern", Kind: KindYAML, Default: []byte(nil), DefaultNote: "no patterns",
 			Description: "Regular expressions for what has a form: ticket numbers, part numbers, laws. See the documentation of the pattern extractor."},
+		{Name: "extractors.keep_bytes", Kind: KindSize, Default: int64(2 * gib), Max: 16 * tib,
+			Description: "Most disk in the data directory for what was extracted, kept so that after an edit only the chunks that changed are extracted again. 0 keeps nothing."},
 		{Name: "models.engine", Kind: KindText, Default: EngineONNXRuntime, Allowed: []string{EngineONNXRuntime, EngineHugot},
 			Description: "What runs models. hugot needs no native library, is several times slower and runs no GLiNER model."},
 		{Name: "models.runtime", Kind: KindPath, Default: "", DefaultNote: "looked up in the dependencies' folder",
