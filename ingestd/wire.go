@@ -158,6 +158,15 @@ func (w *wired) method(name string) (extractors.Extractor, error) {
 		return w.pattern, nil
 	case "gliner":
 		return w.loadGLiNER()
+	case "llm", "verify":
+		chat, err := w.chat()
+		if err != nil {
+			return nil, err
+		}
+		if name == "verify" {
+			return extractors.NewVerify(chat), nil
+		}
+		return extractors.NewLLM(chat), nil
 	}
 	return nil, fmt.Errorf("no extractor is called %q", name)
 }
