@@ -69,7 +69,11 @@ func (p textPrinter) totals(r *pipeline.Report) {
 	}
 	fmt.Fprintf(p.w, "%s: %s · %.1f s\n", r.Graph, strings.Join(parts, ", "), r.Totals.Seconds)
 	if r.Wrote() {
-		fmt.Fprintf(p.w, "written: %d chunks, %d entities, %d relations\n", r.Totals.Chunks, r.Totals.Entities, r.Totals.Relations)
+		reused := ""
+		if r.Totals.Reused > 0 {
+			reused = fmt.Sprintf(" (%d of them not extracted again)", r.Totals.Reused)
+		}
+		fmt.Fprintf(p.w, "written: %d chunks%s, %d entities, %d relations\n", r.Totals.Chunks, reused, r.Totals.Entities, r.Totals.Relations)
 	}
 	if f := r.Finalize; f != nil {
 		p.finalize(f)

@@ -287,6 +287,6 @@ func (s *session) pipelineOptions(chosen chosenOntology, w *wired, root *corpus.
 		Ontology: extended, OntologyDigest: ontology.Digest(extended),
 		Graph: s.Config.GraphName(), Source: s.Config.Source, Workers: s.Config.Workers(),
 		MaxRows: s.Config.Commit.MaxRows, MaxDocuments: s.Config.Commit.MaxDocuments,
-		FileTimeout: s.Config.Corpus.FileTimeout, Observer: show,
+		FileTimeout: s.Config.Corpus.FileTimeout, Observer: show, Extractions: s.extractions(),
 	}, nil
 }
