@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -38,6 +39,7 @@ type Refiner interface {
 type LLM struct {
 	chat   llm.Chat
 	verify bool // only the second call
+	counts bool // see Counting
 }
 
 // NewLLM is the extractor "llm".
@@ -45,6 +47,12 @@ func NewLLM(chat llm.Chat) *LLM { return &LLM{chat: chat} }
 
 // NewVerify is the extractor "verify".
 func NewVerify(chat llm.Chat) *LLM { return &LLM{chat: chat, verify: true} }
+
+// Counting returns an extractor that puts the questions of x and takes nothing
+// from the answers, for a model that only counts what it is asked. Where x would
+// ask about what was found, it asks about words of the passage instead: the
+// question has the right size, not the right names.
+func (x *LLM) Counting() *LLM { return &LLM{chat: x.chat, verify: x.verify, counts: true} }
 
 const (
 	llmMethod = "llm"
@@ -69,6 +77,9 @@ func (x *LLM) Extract(ctx context.Context, chunks []chunkers.Chunk, ontology *gr
 	prompt := entitiesPrompt(ontology, types)
 	err := each(ctx, len(chunks), func(ctx context.Context, i int) error {
 		answer, failed, err := x.ask(ctx, prompt.about(chunks[i], nil), checkEntities)
+		if x.counts {
+			return err
+		}
 		if err == nil && failed == "" {
 			out[i] = readEntities(answer, chunks[i], ontology, types)
 		}
@@ -84,6 +95,10 @@ func (x *LLM) Refine(ctx context.Context, chunks []chunkers.Chunk, found []graph
 	prompt := verifyPrompt(ontology)
 	err := each(ctx, len(chunks), func(ctx context.Context, i int) error {
 		things := thingsOf(found[i].Mentions)
+		if x.counts {
+			_, _, err := x.ask(ctx, prompt.about(chunks[i], standIns(chunks[i], ontology)), checkVerified)
+			return err
+		}
 		if len(things) == 0 || found[i].Failed != "" {
 			return nil
 		}
@@ -96,6 +111,17 @@ func (x *LLM) Refine(ctx context.Context, chunks []chunkers.Chunk, found []graph
 		return err
 	})
 	return out, err
+}
+
+// standIns are words of a passage in place of what will be found in it: one of
+// two words for every fifteen tokens, which is what the labelled passages have.
+func standIns(chunk chunkers.Chunk, ontology *graph.Ontology) (things []thing) {
+	words := strings.Fields(chunk.Text)
+	for i := 0; len(ontology.Entities) > 0 && i+1 < len(words) && len(things) <= chunk.Tokens/15; i += 2 {
+		kind := ontology.Entities[len(things)%len(ontology.Entities)].Label
+		things = append(things, thing{kind: kind, name: words[i] + " " + words[i+1]})
+	}
+	return things
 }
 
 // ask returns the answer, or why the chunk is lost.

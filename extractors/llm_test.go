@@ -380,3 +380,31 @@ func TestTheCatalogueKnowsThePrompts(t *testing.T) {
 		}
 	}
 }
+
+// What a plan counts is what a run asks: the same questions about entities, and
+// questions of about the same size about what is found.
+func TestCountingPutsTheQuestionsOfARun(t *testing.T) {
+	const text = "Ada Roe founded Acme with Bob in Oslo, and Acme grew until Bob sold it to Corvane Systems for nothing at all."
+	real := &scripted{t: t, answer: twoAnswers(`{"entities": [{"name": "Ada Roe", "type": "Person", "quote": "Ada Roe founded"},
+		{"name": "Acme", "type": "Organization", "quote": "Acme"}, {"name": "Corvane Systems", "type": "Organization", "quote": "to Corvane Systems"}], "other": []}`, nothingMore)}
+	counted := &scripted{t: t, answer: func(llm.Request) (string, error) { return "", nil }}
+	for chat, x := range map[*scripted]*LLM{real: NewLLM(real), counted: NewLLM(counted).Counting()} {
+		combined, err := Combine([]Extractor{x}, CombineOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := combined.Extract(t.Context(), []chunkers.Chunk{chunkOf(text)}, peopleOntology()); err != nil || chat == counted && len(out[0].Mentions) > 0 {
+			t.Fatal(out, err)
+		}
+	}
+	if len(real.asked) != 2 || len(counted.asked) != 2 {
+		t.Fatalf("%d calls counted, %d made", len(counted.asked), len(real.asked))
+	}
+	if real.asked[0].User != counted.asked[0].User || real.asked[0].System != counted.asked[0].System {
+		t.Error("the question about entities is another")
+	}
+	a, b := chunkers.EstimateTokens(real.asked[1].User), chunkers.EstimateTokens(counted.asked[1].User)
+	if b < a*4/5 || b > a*6/5 {
+		t.Errorf("the question about relations has %d tokens, counted were %d", a, b)
+	}
+}
