@@ -25,6 +25,10 @@ type Change struct {
 	// looks for itself as well, so that doing a commit again is harmless; a
 	// caller that does not know may leave it false.
 	Replace bool
+	// Moved is the document that this one was under another path; "" if none. It
+	// goes in the same commit, and chunks that stay the same take their vectors
+	// along.
+	Moved graph.DocumentID
 }
 
 // StoredDocument is what the graph has of a document.

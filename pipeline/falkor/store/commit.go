@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
@@ -46,12 +47,22 @@ func (s *Store) Commit(ctx context.Context, changes []Change) error {
 		}
 		seen[id] = true
 	}
+	moved := map[string]bool{}
+	for _, c := range changes {
+		if id := string(c.Moved); id == "" {
+			continue
+		} else if seen[id] || moved[id] {
+			return fmt.Errorf("commit %s: %s, which it was, is committed too", c.Graph.Document.Path, id)
+		} else {
+			moved[id] = true
+		}
+	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	transaction, err := s.plan(ctx, changes, sortedKeys(seen))
+	transaction, err := s.plan(ctx, changes, sortedKeys(seen), sortedKeys(moved))
 	if err != nil {
 		return err
 	}
@@ -65,8 +76,9 @@ func titles(changes []Change) string {
 	return fmt.Sprintf("%s and %d more", changes[0].Graph.Document.Path, len(changes)-1)
 }
 
-// plan reads what stands and says what is to be written.
-func (s *Store) plan(ctx context.Context, changes []Change, documents []string) (*transaction, error) {
+// plan reads what stands and says what is to be written. Of the documents that
+// moved, the old ones go.
+func (s *Store) plan(ctx context.Context, changes []Change, documents, moved []string) (*transaction, error) {
 	added, evidence := map[string]share{}, map[edgeKey][]evidence{}
 	touched, edges := map[string]bool{}, map[edgeKey]bool{}
 	for _, c := range changes {
@@ -79,7 +91,7 @@ func (s *Store) plan(ctx context.Context, changes []Change, documents []string) 
 			edges[key] = true
 		}
 	}
-	st, err := s.load(ctx, documents, touched, edges)
+	st, err := s.load(ctx, slices.Concat(documents, moved), touched, edges)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +107,9 @@ func (s *Store) plan(ctx context.Context, changes []Change, documents []string) 
 	gone := leftOver(changes, st)
 	t.deleteChunks(gone)
 	counts.documents(changes, gone, st)
+	moved = slices.DeleteFunc(moved, func(id string) bool { return !st.documents[id] })
+	t.deleteDocuments(moved)
+	counts.moved(moved)
 	t.sections(changes)
 	entities, lonely := st.entitiesAfter(added)
 	t.entities(entities, st)

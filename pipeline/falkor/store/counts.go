@@ -105,6 +105,13 @@ func (k kept) documents(changes []Change, gone []string, st *standing) {
 	k.Chunks += len(chunks) - len(gone)
 }
 
+// moved takes documents off that stand under another id now.
+func (k kept) moved(ids []string) {
+	if k.Counts != nil {
+		k.Documents -= len(ids)
+	}
+}
+
 // keep writes the counts with the rows that they count. Sections and mentions
 // stay as the last finalize counted them: nobody asks for them in between.
 func (t *transaction) keep(k kept) {

@@ -140,7 +140,7 @@ func TestFailedStatementTakesAllOfACommitBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transaction, err := s.plan(t.Context(), []Change{change("new")}, []string{"d"})
+	transaction, err := s.plan(t.Context(), []Change{change("new")}, []string{"d"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

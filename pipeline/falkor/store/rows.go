@@ -59,6 +59,9 @@ func (t *transaction) chunks(changes []Change, st *standing) {
 			id := string(chunk.ID)
 			old, stood := st.chunks[id]
 			twin := st.stale[document][chunk.ContentKey]
+			if twin == "" {
+				twin = st.stale[string(c.Moved)][chunk.ContentKey]
+			}
 			row := chunkRow(chunk)
 			switch {
 			case stood && old.key == chunk.ContentKey:
