@@ -84,6 +84,17 @@ func (p *Pruned) Add(other Pruned) {
 	p.Rejected += other.Rejected
 }
 
+// Undeclared is how many mentions and relations were dropped for what the
+// ontology does not declare.
+func (p Pruned) Undeclared() (n int) {
+	for _, counts := range []map[string]int{p.EntityTypes, p.RelationTypes, p.Patterns, p.UnknownEndpoints} {
+		for _, count := range counts {
+			n += count
+		}
+	}
+	return n
+}
+
 func addCounts(to *map[string]int, from map[string]int) {
 	for key, n := range from {
 		if *to == nil {
