@@ -25,8 +25,11 @@ var rangeIndexes = []struct {
 	{label: "Chunk", property: "embedding_pending", later: true},
 	{label: "__Entity__", property: "id"},
 	{label: "__Entity__", property: "name_key"}, // queryd asks by name while a first build goes on
+	{label: "__Entity__", property: "alias_keys"},
 	{label: "__Entity__", property: "embedding_pending", later: true},
 	{label: "__Section__", property: "id"},
+	{label: "__Merge__", property: "id"},
+	{label: "__WITHIN__", property: "source_chunk_ids", edge: true, later: true},
 	{label: "RELATES", property: "source_chunk_ids", edge: true, later: true},
 	{label: "RELATES", property: "embedding_pending", edge: true, later: true},
 }
@@ -186,13 +189,16 @@ func labelIndex(have []shape.Index, label string) shape.Index {
 	return shape.Index{}
 }
 
+// fulltextProperties are the texts of a label that are searched.
+var fulltextProperties = map[string][]string{
+	"Chunk":      {"text", "search_text"},
+	"__Entity__": {"name", "description", "search_text"},
+}
+
 // fulltextIndex makes the index over what is missing of a label's texts. No stop
 // words are left out of it: "The Who" and "IT" are names.
 func fulltextIndex(label string, have shape.Index) []cypher.Statement {
-	properties := map[string][]string{
-		"Chunk":      {"text", "search_text"},
-		"__Entity__": {"name", "description", "search_text"},
-	}[label]
+	properties := fulltextProperties[label]
 	var missing []string
 	for _, property := range properties {
 		if !have.Has(property, "FULLTEXT") {
