@@ -9,6 +9,7 @@ import (
 
 	"graphmill/commandline"
 	"graphmill/pipeline"
+	"graphmill/planner"
 )
 
 // ingestKeys are the settings of the verbs that read files and write the graph.
@@ -47,6 +48,10 @@ type ingestOptions struct {
 	reembed    bool
 	noFinalize bool
 	moved      bool // the root's folder has a new place
+
+	texts    bool             // the root holds texts and no files
+	additive bool             // what stands and would change is left alone
+	planner  *planner.Planner // nil means the configuration's
 }
 
 // ingest is run and reextract: it opens everything, runs the pipeline, finalizes

@@ -27,6 +27,8 @@ type session struct {
 	client *conn.Client
 	store  *store.Store
 	lock   *store.Lock // nil for verbs that only look
+	// shared says that lease and client are another's to close.
+	shared bool
 }
 
 // connect opens the graph store: the external server of the configuration, or
@@ -118,6 +120,9 @@ func (s *session) close() error {
 			errs = append(errs, err)
 		}
 	}
+	if s.shared {
+		return errors.Join(errs...)
+	}
 	if s.client != nil {
 		errs = append(errs, s.client.Close())
 	}
@@ -130,17 +135,21 @@ func (s *session) close() error {
 // ingest runs the pipeline over root and finalizes. The report is nil only when
 // nothing was begun.
 func (s *session) ingest(ctx context.Context, root *corpus.Root, o ingestOptions) (*pipeline.Report, error) {
-	started := time.Now()
 	show := newProgress(s.Config.Progress, s.Config.Quiet, s.Stderr)
 	defer show.done()
-	ctx, cancel := s.untilLockLost(ctx)
-	defer cancel()
-
 	w, err := newWired(s.Config)
 	if err != nil {
 		return nil, err
 	}
 	defer w.close()
+	return s.ingestWith(ctx, w, root, o, show)
+}
+
+// ingestWith is ingest with strategies that are there already.
+func (s *session) ingestWith(ctx context.Context, w *wired, root pipeline.Files, o ingestOptions, show pipeline.Observer) (*pipeline.Report, error) {
+	started := time.Now()
+	ctx, cancel := s.untilLockLost(ctx)
+	defer cancel()
 	options, err := s.begin(ctx, w, root, o, show)
 	if err != nil {
 		return nil, err
@@ -171,14 +180,16 @@ func (s *session) warnOfDurability(report *pipeline.Report) {
 
 // begin checks all that can be wrong before it writes the first thing: a run
 // that is refused must not have claimed a root or stored an ontology.
-func (s *session) begin(ctx context.Context, w *wired, root *corpus.Root, o ingestOptions, show pipeline.Observer) (pipeline.Options, error) {
+func (s *session) begin(ctx context.Context, w *wired, root pipeline.Files, o ingestOptions, show pipeline.Observer) (pipeline.Options, error) {
 	none := pipeline.Options{}
 	meta, err := s.store.Meta(ctx)
 	if err != nil {
 		return none, err
 	}
-	if err := s.checkSource(ctx, meta, root.Dir(), o.moved); err != nil {
-		return none, err
+	if !o.texts {
+		if err := s.checkSource(ctx, meta, root.Dir(), o.moved); err != nil {
+			return none, err
+		}
 	}
 	if !o.noFinalize {
 		if err := s.checkEmbedder(w, meta, o.reembed); err != nil {
@@ -193,9 +204,16 @@ func (s *session) begin(ctx context.Context, w *wired, root *corpus.Root, o inge
 	if err != nil {
 		return none, err
 	}
-	options.Force = o.force
+	if o.planner != nil {
+		options.Planner = o.planner
+	}
+	options.Force, options.Texts, options.Additive = o.force, o.texts, o.additive
 	if o.files != nil {
 		options.Select = func(path string) bool { return o.files[path] }
+	}
+	if o.texts {
+		options.Source = ""
+		return options, s.saveOntology(ctx, chosen)
 	}
 	if have, known := meta.Sources[s.Config.Source]; !known || have != root.Dir() {
 		if err := s.store.AddSource(ctx, s.Config.Source, root.Dir()); err != nil {
@@ -275,15 +293,16 @@ func (s *session) explain(ctx context.Context, err error) error {
 }
 
 // pipelineOptions puts together what a run needs.
-func (s *session) pipelineOptions(chosen chosenOntology, w *wired, root *corpus.Root, show pipeline.Observer) (pipeline.Options, error) {
+func (s *session) pipelineOptions(chosen chosenOntology, w *wired, root pipeline.Files, show pipeline.Observer) (pipeline.Options, error) {
 	plans, err := newPlanner(s.Config)
 	if err != nil {
 		return pipeline.Options{}, err
 	}
+	files, _ := root.(*corpus.Root) // texts need none: they are not sampled
 	// What the pattern rules find is declared by them.
 	extended := w.pattern.Extend(chosen.ontology)
 	return pipeline.Options{
-		Root: root, Loader: w.loader(root), Store: s.store, Planner: plans, Strategies: w,
+		Root: root, Loader: w.loader(files), Store: s.store, Planner: plans, Strategies: w,
 		Ontology: extended, OntologyDigest: ontology.Digest(extended),
 		Graph: s.Config.GraphName(), Source: s.Config.Source, Workers: s.Config.Workers(),
 		MaxRows: s.Config.Commit.MaxRows, MaxDocuments: s.Config.Commit.MaxDocuments,

@@ -29,7 +29,7 @@ func TestParserThatHangsOrPanicsFailsItsFile(t *testing.T) {
 	b := newBench(t, 6)
 	b.write(t, "slow.txt", "A slow text.")
 	b.write(t, "broken.txt", "A broken text.")
-	b.options.Loader = corpus.NewLoader(b.options.Root, map[corpus.Format]corpus.Parser{corpus.Text: faultyParser{}}, corpus.Limits{})
+	b.options.Loader = corpus.NewLoader(b.options.Root.(*corpus.Root), map[corpus.Format]corpus.Parser{corpus.Text: faultyParser{}}, corpus.Limits{})
 	b.options.FileTimeout = 300 * time.Millisecond
 	report, err := b.run(t, t.Context())
 	if err != nil || report.Totals.Status[pipeline.Ingested] != 6 || report.Totals.Status[pipeline.Failed] != 2 {
@@ -48,7 +48,7 @@ func TestParserThatHangsOrPanicsFailsItsFile(t *testing.T) {
 func TestInterruptionWhileAParserHangs(t *testing.T) {
 	b := newBench(t, 0)
 	b.write(t, "slow.txt", "A slow text.")
-	b.options.Loader = corpus.NewLoader(b.options.Root, map[corpus.Format]corpus.Parser{corpus.Text: faultyParser{}}, corpus.Limits{})
+	b.options.Loader = corpus.NewLoader(b.options.Root.(*corpus.Root), map[corpus.Format]corpus.Parser{corpus.Text: faultyParser{}}, corpus.Limits{})
 	b.options.FileTimeout = time.Hour
 	ctx, cancel := context.WithCancel(t.Context())
 	b.observer.act = func(e pipeline.Event) {

@@ -34,9 +34,11 @@ func Statuses() []Status {
 
 // DocumentReport is what happened to one file.
 type DocumentReport struct {
-	Path      string  `json:"path"`
-	Status    Status  `json:"status"`
-	Plan      string  `json:"plan"` // "structural 256 · gliner · exact"; "" if none was made
+	Path   string `json:"path"`
+	Status Status `json:"status"`
+	Plan   string `json:"plan"` // "structural 256 · gliner · exact"; "" if none was made
+	// Rule says what chose the plan, and what the limits replaced.
+	Rule      string  `json:"rule,omitempty"`
 	Chunks    int     `json:"chunks"`
 	Reused    int     `json:"reused,omitempty"` // of Chunks: taken over, not extracted again
 	Entities  int     `json:"entities"`
@@ -66,6 +68,8 @@ type Report struct {
 	Documents []DocumentReport `json:"documents"`
 	Totals    Totals           `json:"totals"`
 	Pruned    graph.Pruned     `json:"pruned"`
+	// Deferred are the paths that an additive run left alone.
+	Deferred []string `json:"-"`
 	// Missing are documents of this source in the graph whose file is no longer
 	// under the root, sorted, at most 1,000; MissingCount counts them all. Only
 	// a run over the whole root looks for them.
@@ -184,6 +188,12 @@ func (r *recorder) warnOnce(text string) {
 		r.warned = true
 		r.report.Warn(text)
 	}
+}
+
+func (r *recorder) deferred(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Deferred = append(r.report.Deferred, path)
 }
 
 func (r *recorder) finish() *Report {

@@ -26,7 +26,7 @@ var ErrRunTime = errors.New("limits.run_time is over")
 
 // Options say what to run. Everything without a stated default is required.
 type Options struct {
-	Root       *corpus.Root
+	Root       Files
 	Loader     *corpus.Loader
 	Store      Store
 	Planner    *planner.Planner
@@ -36,6 +36,11 @@ type Options struct {
 	OntologyDigest string
 	Graph          string // for the report
 	Source         string // name of the files root; "" for a graph's first
+	// Texts says that Root holds texts: their names are their ids and their paths.
+	Texts bool
+	// Additive leaves documents that stand in the graph and would change to a run
+	// that has the graph for itself: Report.Deferred lists them.
+	Additive bool
 	// Select picks files by path; nil takes all.
 	Select func(path string) bool
 	// Force processes selected files even when nothing changed.
@@ -97,7 +102,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err = r.ask(ctx); err == nil {
 		err = r.stages(ctx)
 	}
-	if err == nil && o.Select == nil {
+	if err == nil && o.Select == nil && !o.Texts {
 		r.findMissing()
 	}
 	if err == nil {
@@ -111,6 +116,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 func (r *run) ask(ctx context.Context) (err error) {
 	if r.stored, err = r.Store.Documents(ctx); err != nil {
 		return err
+	}
+	for path, d := range r.stored {
+		if d.ID != r.documentID(path) && (d.Fingerprints.Plan == "" || r.Texts) {
+			delete(r.stored, path) // another program's, or a file: ours stands beside it
+		}
 	}
 	meta, err := r.Store.Meta(ctx)
 	r.sources = meta.Sources
@@ -184,7 +194,14 @@ func (r *run) list(ctx context.Context, files chan<- corpus.File) error {
 			r.document(skipReport(path, entry.Skipped), graph.Pruned{})
 			continue
 		}
-		if err := r.takenBy(path, r.sources); err != nil {
+		if d, stored := r.stored[path]; stored && d.ID != r.documentID(path) {
+			r.document(DocumentReport{
+				Path: path, Status: Failed, Kind: TextTaken,
+				Reason: "a text stands under this id in the graph; `ingestd forget` it, or rename the file",
+			}, graph.Pruned{})
+			continue
+		}
+		if err := r.takenBy(path, r.sources); err != nil && !r.Texts {
 			r.document(DocumentReport{Path: path, Status: Failed, Kind: "source_name", Reason: err.Error()}, graph.Pruned{})
 			continue
 		}
@@ -229,9 +246,11 @@ func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan
 			return err
 		case err != nil:
 			r.fail(w, err)
+		case w.deferred:
+			r.deferred(w.path)
 		case w.document == nil: // current
 			r.document(DocumentReport{
-				Path: w.path, Status: Unchanged, Plan: w.assignment.String(), Seconds: w.seconds,
+				Path: w.path, Status: Unchanged, Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,
 				Chunks: r.stored[w.path].Chunks, Entities: r.stored[w.path].Entities, Relations: r.stored[w.path].Relations,
 			}, graph.Pruned{})
 		default:
@@ -278,6 +297,10 @@ func (r *run) readAndParse(ctx context.Context, w *work) error {
 	if w.why == planner.WhyNone && !r.Force {
 		return nil
 	}
+	if w.stored && r.Additive {
+		w.deferred = true
+		return nil
+	}
 	w.document, err = safely(func() (*corpus.Document, error) { return r.Loader.Parse(ctx, w.file, data) })
 	return err
 }
@@ -307,7 +330,7 @@ func (r *run) fail(w *work, err error) {
 		reason += "; the graph keeps the version it has"
 	}
 	r.document(DocumentReport{
-		Path: w.path, Status: Failed, Plan: w.assignment.String(), Seconds: w.seconds,
+		Path: w.path, Status: Failed, Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,
 		Kind: kindOf(err), Reason: reason,
 	}, graph.Pruned{})
 }
@@ -323,8 +346,8 @@ func skipReport(path string, skipped *corpus.Skipped) DocumentReport {
 // globs or ignore files leave out today is not gone.
 func (r *run) findMissing() {
 	for path, d := range r.stored {
-		// Without a plan it is another program's, and of no files root.
-		if d.Fingerprints.Plan == "" || r.seen[path] || SourceOf(path, r.sources) != r.Source || r.Root.Exists(strings.TrimPrefix(path, storedPath(r.Source, ""))) {
+		// A text, and what another program wrote, is of no files root.
+		if d.Fingerprints.Plan == "" || d.ID != r.documentID(path) || r.seen[path] || SourceOf(path, r.sources) != r.Source || r.Root.Exists(strings.TrimPrefix(path, storedPath(r.Source, ""))) {
 			continue
 		}
 		r.report.MissingCount++

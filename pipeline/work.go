@@ -55,6 +55,7 @@ type work struct {
 	assignment planner.Assignment
 	why        planner.Why
 	stored     bool // the graph holds a document of this path
+	deferred   bool // to a run that has the graph for itself
 	current    graph.Fingerprints
 	document   *corpus.Document
 	rows       graph.DocumentGraph
@@ -116,7 +117,7 @@ func (r *run) extract(ctx context.Context, w *work) error {
 		w.pruned.Add(extractions[i].Pruned)
 	}
 	w.rows, err = assemble.Document(assemble.Input{
-		Document: w.document, ID: graph.FileDocumentID(w.path), Path: w.path,
+		Document: w.document, ID: r.documentID(w.path), Path: w.path,
 		Chunks: chunks, Extractions: extractions, Resolution: resolution,
 		Fingerprints:   w.current,
 		ContentKeySeed: contentKeySeed(w.current),

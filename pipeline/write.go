@@ -113,7 +113,7 @@ func (r *run) commit(ctx context.Context, batch []*work) error {
 // report is a committed document's line.
 func (w *work) report() DocumentReport {
 	return DocumentReport{
-		Path: w.path, Status: w.status(), Plan: w.assignment.String(), Seconds: w.seconds,
+		Path: w.path, Status: w.status(), Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,
 		Chunks: len(w.rows.Chunks), Reused: w.reused, Entities: len(w.rows.Entities), Relations: len(w.rows.Relations),
 		Reason: w.reason(),
 	}

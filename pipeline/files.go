@@ -1,0 +1,30 @@
+package pipeline
+
+import (
+	"context"
+	"iter"
+
+	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/graph"
+)
+
+// Files is where a run's documents come from: a files root, or texts that were
+// given as such. [corpus.Root] and [corpus.Texts] are the two that there are.
+type Files interface {
+	List(ctx context.Context) iter.Seq2[corpus.Entry, error]
+	Read(ctx context.Context, file corpus.File) (data []byte, sum string, err error)
+	Hash(ctx context.Context, file corpus.File) (sum string, err error)
+	Exists(path string) bool
+	Dir() string // for messages
+}
+
+// documentID names the document of a path.
+func (o Options) documentID(path string) graph.DocumentID {
+	if o.Texts {
+		return graph.DocumentID(path)
+	}
+	return graph.FileDocumentID(path)
+}
+
+// TextTaken is the kind of failure of a file whose path is the id of a text.
+const TextTaken = "text_id"
