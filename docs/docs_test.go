@@ -20,6 +20,7 @@ import (
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/ontology"
 	"graphmill/queryd/tools"
@@ -37,6 +38,7 @@ var sections = map[string]reflect.Type{
 	"Plan":                        reflect.TypeFor[pipeline.PlanReport](),
 	"Preview":                     reflect.TypeFor[corpus.PreviewPage](),
 	"Types":                       reflect.TypeFor[graph.Ontology](),
+	"Check":                       reflect.TypeFor[store.CheckResult](),
 	"Setting":                     reflect.TypeFor[configs.Setting](),
 	"Engine":                      reflect.TypeFor[engine.Report](),
 	"Events":                      reflect.TypeFor[pipeline.Event](),

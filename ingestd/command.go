@@ -41,7 +41,8 @@ the graph; queryd serves it. Without FALKOR_HOST it starts a local engine of its
 		Example: "  ingestd run --root corpus\n  ingestd plan --root corpus\n  ingestd doctor",
 	},
 		a.runCommand(), a.planCommand(), a.previewCommand(), a.ontologyCommand(), a.reextractCommand(),
-		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.runsCommand(), a.digestCommand(), a.doctorCommand(), a.dbCommand(), a.compileCommand(),
+		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.runsCommand(), a.digestCommand(), a.checkCommand(),
+		a.doctorCommand(), a.dbCommand(), a.compileCommand(),
 	)
 }
 

@@ -17,14 +17,7 @@ func (s *session) record(verb string, report *pipeline.Report, started time.Time
 	if report == nil || (!report.Wrote() && report.Finalize == nil) || errors.Is(outcome, store.ErrLockLost) {
 		return nil
 	}
-	var id [8]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return err
-	}
-	line := store.Run{
-		ID: started.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:]), Verb: verb,
-		Started: started, Ended: time.Now(), Status: "done", Totals: map[string]int{},
-	}
+	line := store.Run{Verb: verb, Started: started, Ended: time.Now(), Status: "done", Totals: map[string]int{}}
 	for status, n := range report.Totals.Status {
 		line.Totals[string(status)] = n
 	}
@@ -34,11 +27,22 @@ func (s *session) record(verb string, report *pipeline.Report, started time.Time
 	case outcome != nil:
 		line.Status, line.Message = "failed", outcome.Error()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	err := s.store.SaveRun(ctx, line)
+	err := s.saveLine(line)
 	if outcome != nil {
 		return nil // the verb's own error says what went wrong
 	}
 	return err
+}
+
+// saveLine gives a line of the ledger its id and writes it, also when the verb's
+// context has ended.
+func (s *session) saveLine(line store.Run) error {
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return err
+	}
+	line.ID = line.Started.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:])
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.store.SaveRun(ctx, line)
 }

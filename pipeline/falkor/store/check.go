@@ -88,6 +88,8 @@ type CheckResult struct {
 	// Changing says that the graph was written to while it was checked, each time
 	// that it was tried: findings may be of the change.
 	Changing bool `json:"changing,omitempty"`
+	// Repaired says what was mended before this check.
+	Repaired []Repaired `json:"repaired,omitempty"`
 }
 
 // CheckOptions tune a check.

@@ -74,20 +74,23 @@ const repairRounds = 64
 const repairEach = 500
 
 // Repair mends what a check finds, kind by kind, what others depend on first, and
-// returns what it did and the check after it. What cannot be computed from the
+// returns the check after it, with what it did. What cannot be computed from the
 // graph is taken from the documents again: they are marked, readers see them as
 // they are, and the next run does them again. saveOntology is asked for an
 // ontology when there is none.
 //
 // Dies anywhere: each statement mends its findings or does not; the next repair
 // finds what is left.
-func (s *Store) Repair(ctx context.Context, o CheckOptions, saveOntology func(context.Context) error) ([]Repaired, *CheckResult, error) {
+func (s *Store) Repair(ctx context.Context, o CheckOptions, saveOntology func(context.Context) error) (*CheckResult, error) {
 	o.Most = repairEach
-	var repaired []Repaired
+	repaired := []Repaired{}
 	for round := 1; ; round++ {
 		result, err := s.Check(ctx, o)
-		if err != nil || result.Clean || round > repairRounds {
-			return repaired, result, err
+		if err != nil {
+			return nil, err
+		}
+		if result.Repaired = repaired; result.Clean || round > repairRounds {
+			return result, nil
 		}
 		kind := result.Findings[0].Kind // they are in the order of mending
 		var findings []Finding
@@ -97,7 +100,7 @@ func (s *Store) Repair(ctx context.Context, o CheckOptions, saveOntology func(co
 			}
 		}
 		if err := s.mend(ctx, kind, findings, saveOntology); err != nil {
-			return repaired, result, fmt.Errorf("repair %s: %w", kind, err)
+			return result, fmt.Errorf("repair %s: %w", kind, err)
 		}
 		if n := len(repaired); n > 0 && repaired[n-1].Kind == kind {
 			repaired[n-1].Count += len(findings)

@@ -186,14 +186,14 @@ func TestEveryDamageIsNamedAndMended(t *testing.T) {
 					t.Errorf("%s is not found, but %v: %+v", kind, kindsOf(damaged), damaged.Findings)
 				}
 			}
-			repaired, after, err := s.Repair(t.Context(), store.CheckOptions{}, func(context.Context) error { return s.SaveOntology(t.Context(), smallOntology) })
+			after, err := s.Repair(t.Context(), store.CheckOptions{}, func(context.Context) error { return s.SaveOntology(t.Context(), smallOntology) })
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !after.Clean {
-				t.Errorf("after the repair %+v there is %+v", repaired, after.Findings)
+				t.Errorf("after the repair %+v there is %+v", after.Repaired, after.Findings)
 			}
-			if len(repaired) == 0 {
+			if len(after.Repaired) == 0 {
 				t.Error("the repair says that it did nothing")
 			}
 			nextRun(t, s)
@@ -201,7 +201,7 @@ func TestEveryDamageIsNamedAndMended(t *testing.T) {
 				t.Errorf("after the next run: %+v", result)
 			}
 			if digest(t, s) != want {
-				t.Errorf("after the next run it is another graph; repaired: %+v", repaired)
+				t.Errorf("after the next run it is another graph; repaired: %+v", after.Repaired)
 			}
 		})
 	}
@@ -237,7 +237,7 @@ func TestALostOntologyIsNamed(t *testing.T) {
 	if result := check(t, s); result.Found[store.MissingOntology] != 1 {
 		t.Errorf("%+v", result)
 	}
-	if _, after, err := s.Repair(t.Context(), store.CheckOptions{}, func(context.Context) error { return s.SaveOntology(t.Context(), smallOntology) }); err != nil || !after.Clean {
+	if after, err := s.Repair(t.Context(), store.CheckOptions{}, func(context.Context) error { return s.SaveOntology(t.Context(), smallOntology) }); err != nil || !after.Clean {
 		t.Errorf("after the repair: %+v, %v", after, err)
 	}
 	if digest(t, s) != want {
