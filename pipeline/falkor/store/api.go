@@ -21,6 +21,9 @@ type Change struct {
 	// Plan is the text of the plan that made Graph, kept for reextract and for
 	// people.
 	Plan string
+	// Resolver is the plan's: what says which of the document's names are one
+	// thing's. What exact says needs no record; it may be left out.
+	Resolver string
 	// Replace says that the document stands in the graph already. The store
 	// looks for itself as well, so that doing a commit again is harmless; a
 	// caller that does not know may leave it false.

@@ -129,17 +129,26 @@ func reserved(label string) bool {
 	return label == "Chunk" || label == "Document" || strings.HasPrefix(label, "__") && strings.HasSuffix(label, "__")
 }
 
-// shares returns what the document says of each of its entities.
-func (c Change) shares() map[string]share {
+// shares returns what the document says of each of its entities, those that were
+// merged into others as theirs.
+func (c Change) shares(merged targets) map[string]share {
 	out := make(map[string]share, len(c.Graph.Entities))
 	for _, m := range c.Graph.Mentions {
-		id := string(m.Entity)
-		out[id] = out[id].merge(storedMention(m).share())
+		stored := storedMention(m)
+		id, moved := merged.of(string(m.Entity))
+		if moved {
+			stored.origin = string(m.Entity)
+		}
+		out[id] = out[id].merge(stored.share())
 	}
 	for _, e := range c.Graph.Entities {
-		s := out[string(e.ID)]
+		id, moved := merged.of(string(e.ID))
+		s := out[id]
 		s.kind, s.key = e.Type, clean(e.NameKey)
-		out[string(e.ID)] = s
+		if moved {
+			s.kind, s.key = merged[string(e.ID)].kind, merged[string(e.ID)].key
+		}
+		out[id] = s
 	}
 	return out
 }
@@ -156,15 +165,24 @@ func storedMention(m graph.EntityMention) mention {
 	}
 }
 
-// edges returns the document's relations with their evidence.
-func (c Change) edges() map[edgeKey][]evidence {
+// edges returns the document's relations with their evidence, between what their
+// ends were merged into.
+func (c Change) edges(merged targets) map[edgeKey][]evidence {
 	out := make(map[edgeKey][]evidence, len(c.Graph.Relations))
 	for _, r := range c.Graph.Relations {
-		key := edgeKey{string(r.Source), string(r.Target), r.Type}
+		key := edgeKey{kind: r.Type}
+		var sourceID, targetID string
+		var moved bool
+		if key.source, moved = merged.of(string(r.Source)); moved {
+			sourceID = string(r.Source)
+		}
+		if key.target, moved = merged.of(string(r.Target)); moved {
+			targetID = string(r.Target)
+		}
 		for _, e := range r.Evidence {
 			out[key] = append(out[key], evidence{
 				chunk: string(e.Chunk), quote: clean(e.Quote), method: clean(e.Method), span: e.Span, score: rounded(e.Score),
-				sourceName: clean(r.SourceName), targetName: clean(r.TargetName),
+				sourceName: clean(r.SourceName), targetName: clean(r.TargetName), sourceID: sourceID, targetID: targetID,
 			})
 		}
 	}

@@ -79,14 +79,18 @@ func titles(changes []Change) string {
 // plan reads what stands and says what is to be written. Of the documents that
 // moved, the old ones go.
 func (s *Store) plan(ctx context.Context, changes []Change, documents, moved []string) (*transaction, error) {
+	merged, err := s.merged(ctx)
+	if err != nil {
+		return nil, err
+	}
 	added, evidence := map[string]share{}, map[edgeKey][]evidence{}
 	touched, edges := map[string]bool{}, map[edgeKey]bool{}
 	for _, c := range changes {
-		for id, share := range c.shares() {
+		for id, share := range c.shares(merged) {
 			added[id] = added[id].merge(share)
 			touched[id] = true
 		}
-		for key, more := range c.edges() {
+		for key, more := range c.edges(merged) {
 			evidence[key] = append(evidence[key], more...)
 			edges[key] = true
 		}
@@ -113,7 +117,7 @@ func (s *Store) plan(ctx context.Context, changes []Change, documents, moved []s
 	t.sections(changes)
 	entities, lonely := st.entitiesAfter(added)
 	t.entities(entities, st)
-	t.mentions(changes)
+	t.mentions(changes, merged)
 	counts.entities(entities, lonely, st)
 	relations, unsupported := st.edgesAfter(evidence)
 	t.relations(relations, st)

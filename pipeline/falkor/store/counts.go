@@ -72,13 +72,13 @@ func (k kept) relations(after []edge, unsupported []edgeKey, st *standing) {
 		return
 	}
 	for _, e := range after {
-		if _, stood := st.edges[e.id()]; !stood {
+		if _, stood := st.edges[e.id()]; !stood && !e.id().within() {
 			k.Relations++
 			tally(k.RelationTypes, e.kind, 1)
 		}
 	}
 	for _, key := range unsupported {
-		if _, stood := st.edges[key]; stood {
+		if _, stood := st.edges[key]; stood && !key.within() {
 			k.Relations--
 			tally(k.RelationTypes, key.kind, -1)
 		}

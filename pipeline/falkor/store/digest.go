@@ -21,6 +21,7 @@ const digestPage = 2000
 type digestSection struct {
 	name string
 	last cypher.Statement
+	rare bool // not part of the digest where there is none
 	page func(p cypher.Params) cypher.Statement
 }
 
@@ -28,13 +29,14 @@ var (
 	lastDocument = cypher.New(`MATCH (n:Document) RETURN max(ID(n)) AS last`, nil)
 	lastChunk    = cypher.New(`MATCH (n:Chunk) RETURN max(ID(n)) AS last`, nil)
 	lastSection  = cypher.New(`MATCH (n:__Section__) RETURN max(ID(n)) AS last`, nil)
+	lastMerge    = cypher.New(`MATCH (n:__Merge__) RETURN max(ID(n)) AS last`, nil)
 	lastEntity   = cypher.New(`MATCH (n:__Entity__) RETURN max(ID(n)) AS last`, nil)
 )
 
 var digestSections = []digestSection{
 	{name: "documents", last: lastDocument, page: func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:Document) WHERE ID(n) >= $lo AND ID(n) < $hi
-RETURN n.id, n.path, n.folder, n.title, n.date, n.format, n.size_bytes, n.pages, n.metadata, n.plan, n.chunk_count, n.entity_count,
+RETURN n.id, n.path, n.folder, n.title, n.date, n.format, n.size_bytes, n.pages, n.metadata, n.plan, n.resolver, n.chunk_count, n.entity_count,
        n.relation_count, n.content_hash, n.plan_hash, n.ontology_hash, n.model_hash, n.format_hash`, p)
 	}},
 	{name: "chunks", last: lastChunk, page: func(p cypher.Params) cypher.Statement {
@@ -56,21 +58,32 @@ RETURN n.id, d.id, o.id, n.title, n.depth, n.order, n.start_char, n.end_char`, p
 	{name: "entities", last: lastEntity, page: func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Entity__) WHERE ID(n) >= $lo AND ID(n) < $hi
 RETURN n.id, labels(n) AS labels, n.type, n.name, n.name_key, n.aliases, n.description, n.telling, n.mention_count, n.score,
-       n.source_chunk_ids, n.search_text, n.embedding IS NOT NULL, n.embedding_pending`, p)
+       n.source_chunk_ids, n.search_text, n.alias_keys, n.embedding IS NOT NULL, n.embedding_pending`, p)
 	}},
 	{name: "mentions", last: lastEntity, page: func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Entity__) WHERE ID(n) >= $lo AND ID(n) < $hi MATCH (n)-[m:MENTIONED_IN]->(o:Chunk)
-RETURN n.id, o.id, m.spans, m.names, m.count, m.score, m.method, m.description, m.telling`, p)
+RETURN n.id, o.id, m.spans, m.names, m.count, m.score, m.method, m.description, m.telling,
+       m.origin, m.origin_type`, p)
 	}},
 	{name: "relations", last: lastEntity, page: func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Entity__) WHERE ID(n) >= $lo AND ID(n) < $hi MATCH (n)-[r:RELATES]->(o:__Entity__)
 RETURN n.id, o.id, r.rel_type, r.fact, r.description, r.src_name, r.tgt_name, r.score, r.source_chunk_ids, r.spans, r.evidence,
-       r.evidence_scores, r.evidence_methods, r.evidence_src_names, r.evidence_tgt_names, r.embedding IS NOT NULL, r.embedding_pending`, p)
+       r.evidence_scores, r.evidence_methods, r.evidence_src_names, r.evidence_tgt_names, r.evidence_src_ids, r.evidence_tgt_ids,
+       r.embedding IS NOT NULL, r.embedding_pending`, p)
+	}},
+	{name: "within", rare: true, last: lastEntity, page: func(p cypher.Params) cypher.Statement {
+		return cypher.New(`MATCH (n:__Entity__) WHERE ID(n) >= $lo AND ID(n) < $hi MATCH (n)-[r:__WITHIN__]->(n)
+RETURN n.id, r.rel_type, r.fact, r.description, r.src_name, r.tgt_name, r.score, r.source_chunk_ids, r.spans, r.evidence,
+       r.evidence_scores, r.evidence_methods, r.evidence_src_names, r.evidence_tgt_names, r.evidence_src_ids, r.evidence_tgt_ids`, p)
+	}},
+	{name: "merges", rare: true, last: lastMerge, page: func(p cypher.Params) cypher.Statement {
+		return cypher.New(`MATCH (n:__Merge__) WHERE ID(n) >= $lo AND ID(n) < $hi
+RETURN n.id, n.state, n.kept, n.merged, n.kept_name, n.merged_name, n.kept_type, n.merged_type, n.rule, n.score, n.evidence, n.explanation`, p)
 	}},
 }
 
 // Digest is a hash over the graph's content: documents, chunks, sections,
-// entities, mentions, relations and the ontology, without internal ids and
+// entities, mentions, relations, merges and the ontology, without internal ids and
 // times; vectors count by the model and by whether they are there. Neither the
 // run ledger nor a document's status is part of it: a run that finds nothing to
 // do leaves the digest as it was.
@@ -84,7 +97,9 @@ func (s *Store) Digest(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(whole, "%s %d %x\n", section.name, count, sum)
+		if count > 0 || !section.rare {
+			fmt.Fprintf(whole, "%s %d %x\n", section.name, count, sum)
+		}
 	}
 	ontology, err := s.LoadOntology(ctx)
 	if err != nil {

@@ -21,6 +21,7 @@ var rangeIndexes = []struct {
 	edge, later     bool
 }{
 	{label: "Document", property: "id"},
+	{label: "Document", property: "resolver"},
 	{label: "Chunk", property: "id"},
 	{label: "Chunk", property: "embedding_pending", later: true},
 	{label: "__Entity__", property: "id"},

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"graphmill/pipeline/falkor/conn"
@@ -47,6 +48,9 @@ func (s *Store) load(ctx context.Context, documents []string, entities map[strin
 	st := &standing{
 		documents: map[string]bool{}, chunks: map[string]oldChunk{}, entities: map[string]share{},
 		remaining: map[string]share{}, edges: map[edgeKey]edge{}, stale: map[string]map[string]string{},
+	}
+	if _, err := s.merged(ctx); err != nil {
+		return nil, err
 	}
 	if err := s.loadChunks(ctx, st, documents); err != nil {
 		return nil, err
@@ -121,11 +125,13 @@ func (s *Store) loadSupported(ctx context.Context, st *standing, entities map[st
 	if err != nil {
 		return nil, err
 	}
-	err = eachPage(ctx, s, chunks, relatedIn, func(rows *conn.Rows) {
-		for i := range rows.Len() {
-			edges[edgeKey{rows.String(i, "source"), rows.String(i, "target"), rows.String(i, "type")}] = true
-		}
-	})
+	for _, label := range s.edgeLabels() {
+		err = errors.Join(err, eachPage(ctx, s, chunks, relatedIn(label), func(rows *conn.Rows) {
+			for i := range rows.Len() {
+				edges[edgeKey{rows.String(i, "source"), rows.String(i, "target"), rows.String(i, "type")}] = true
+			}
+		}))
+	}
 	return sortedKeys(losing), err
 }
 
@@ -135,7 +141,7 @@ func (s *Store) loadEntities(ctx context.Context, st *standing, ids []string) er
 			st.entities[rows.String(i, "id")] = share{
 				kind: rows.String(i, "type"), key: rows.String(i, "key"), name: rows.String(i, "name"), others: rows.Strings(i, "aliases"),
 				about: rows.String(i, "about"), telling: rows.Float(i, "telling"), mentions: rows.Int(i, "mentions"),
-				score: rows.Float(i, "score"), chunks: rows.Strings(i, "chunks"),
+				score: rows.Float(i, "score"), chunks: rows.Strings(i, "chunks"), keys: rows.Strings(i, "keys"),
 			}
 		}
 	})
@@ -149,10 +155,7 @@ func (s *Store) loadRemaining(ctx context.Context, st *standing, losing []string
 			id, chunk := rows.String(i, "entity"), rows.String(i, "chunk")
 			rest := st.remaining[id]
 			if _, old := st.chunks[chunk]; !old {
-				rest = rest.merge(mention{
-					chunk: chunk, names: rows.Strings(i, "names"), about: rows.String(i, "about"),
-					telling: rows.Float(i, "telling"), score: rows.Float(i, "score"), count: rows.Int(i, "count"),
-				}.share())
+				rest = rest.merge(decodeMention(rows, i).share())
 			}
 			rest.kind, rest.key = st.entities[id].kind, st.entities[id].key
 			st.remaining[id] = rest
@@ -160,22 +163,35 @@ func (s *Store) loadRemaining(ctx context.Context, st *standing, losing []string
 	})
 }
 
+func decodeMention(rows *conn.Rows, i int) mention {
+	return mention{
+		chunk: rows.String(i, "chunk"), origin: rows.String(i, "origin"), kind: rows.String(i, "origin_type"), names: rows.Strings(i, "names"),
+		about: rows.String(i, "about"), telling: rows.Float(i, "telling"), score: rows.Float(i, "score"), count: rows.Int(i, "count"),
+	}
+}
+
 // loadEdges reads the edges that are there; those with a new end cannot be.
 func (s *Store) loadEdges(ctx context.Context, st *standing, wanted map[edgeKey]bool) error {
-	var keys []cypher.Record
+	keys := map[string][]cypher.Record{}
 	for key := range wanted {
 		_, source := st.entities[key.source]
 		_, target := st.entities[key.target]
 		if source && target {
-			keys = append(keys, cypher.Record{{Name: "s", Value: key.source}, {Name: "t", Value: key.target}, {Name: "r", Value: key.kind}})
+			keys[key.label()] = append(keys[key.label()], cypher.Record{{Name: "s", Value: key.source}, {Name: "t", Value: key.target}, {Name: "r", Value: key.kind}})
 		}
 	}
-	return eachPage(ctx, s, keys, edgesOf, func(rows *conn.Rows) {
-		for i := range rows.Len() {
-			e := decodeEdge(rows, i)
-			st.edges[e.id()] = e
+	for _, label := range sortedKeys(keys) {
+		err := eachPage(ctx, s, keys[label], edgesOf(label), func(rows *conn.Rows) {
+			for i := range rows.Len() {
+				e := decodeEdge(rows, i)
+				st.edges[e.id()] = e
+			}
+		})
+		if err != nil {
+			return err
 		}
-	})
+	}
+	return nil
 }
 
 // decodeEdge reads an edge's evidence. Another program's edge has less of it
@@ -188,11 +204,13 @@ func decodeEdge(rows *conn.Rows, i int) edge {
 	}
 	quotes, methods, scores := rows.Strings(i, "quotes"), rows.Strings(i, "methods"), rows.Floats(i, "scores")
 	sources, targets := rows.Strings(i, "sources"), rows.Strings(i, "targets")
+	sourceIDs, targetIDs := rows.Strings(i, "source_ids"), rows.Strings(i, "target_ids")
 	chunks := rows.Strings(i, "chunks")
 	e.foreign = len(quotes) != len(chunks)
 	for k, chunk := range chunks {
 		ev := evidence{chunk: chunk, quote: at(quotes, k), method: at(methods, k), score: at(scores, k)}
 		ev.sourceName, ev.targetName = at(sources, k), at(targets, k)
+		ev.sourceID, ev.targetID = at(sourceIDs, k), at(targetIDs, k)
 		if sources == nil {
 			ev.sourceName, ev.targetName = rows.String(i, "source_name"), rows.String(i, "target_name")
 		}

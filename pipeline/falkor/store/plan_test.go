@@ -94,14 +94,17 @@ func everyStatement() []cypher.Statement {
 	t.deleteChunks([]string{"old"})
 	t.sections([]Change{change})
 	t.entities(map[string]share{"e1": {name: "n", kind: "A"}, "e2": {name: "nn", kind: "A"}, "e3": {name: "n", kind: "A"}}, st)
-	t.mentions([]Change{change})
-	t.relations([]edge{evidenced("e1", "e2"), evidenced("e2", "e1")}, st)
+	t.mentions([]Change{change}, targets{"e1": {id: "e2", key: "n", kind: "A"}})
+	t.move([]move{{from: "e1", origin: "e1", to: "e2", kind: "A"}})
+	t.records([]Merge{{ID: "m"}})
+	t.deleteRecords([]string{"m"})
+	t.relations([]edge{evidenced("e1", "e2"), evidenced("e2", "e1"), evidenced("e1", "e1")}, st)
 	t.deleteRelations([]edgeKey{{"e1", "e2", "R"}})
 	t.deleteEntities([]string{"e1"})
 	t.deleteDocuments([]string{"d"})
 	ids := []string{"x"}
-	return append(t.statements, cypher.Chain(t.statements...), whichDocuments(ids), chunksOf(ids), mentionedIn(ids), relatedIn(ids), entitiesOf(ids), mentionsOf(ids),
-		edgesOf([]cypher.Record{{{Name: "s", Value: "a"}, {Name: "t", Value: "b"}, {Name: "r", Value: "c"}}}))
+	return append(t.statements, cypher.Chain(t.statements...), whichDocuments(ids), chunksOf(ids), mentionedIn(ids), relatedIn(relates)(ids), relatedIn(within)(ids), entitiesOf(ids), mentionsOf(ids),
+		edgesOf(relates)([]cypher.Record{{{Name: "s", Value: "a"}, {Name: "t", Value: "b"}, {Name: "r", Value: "c"}}}))
 }
 
 // TestFailedStatementTakesAllOfACommitBack breaks a statement late in a commit.

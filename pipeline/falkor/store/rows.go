@@ -188,7 +188,18 @@ func entityRow(s share) cypher.Record {
 		{Name: "score", Value: s.score},
 		{Name: "source_chunk_ids", Value: s.chunks},
 		{Name: "search_text", Value: orNull(searchNames(s))},
+		{Name: "alias_keys", Value: otherKeys(s)},
 	}
+}
+
+// otherKeys are the name keys by which an entity is found beside its own; nil,
+// which leaves the property out, of one that nothing was merged into.
+func otherKeys(s share) any {
+	keys := slices.DeleteFunc(slices.Clone(s.keys), func(key string) bool { return key == s.key || key == "" })
+	if len(keys) == 0 {
+		return nil
+	}
+	return keys
 }
 
 // differing keeps the fields whose values differ from old's. The engine indexes
@@ -198,7 +209,8 @@ func differing(row, old cypher.Record) cypher.Record {
 	for i, field := range row {
 		was, is := old[i].Value, field.Value
 		list, isList := is.([]string)
-		same := isList && slices.Equal(list, was.([]string)) || !isList && was == is
+		before, wasList := was.([]string)
+		same := isList && wasList && slices.Equal(list, before) || !isList && !wasList && was == is
 		if !same {
 			kept = append(kept, field)
 		}
@@ -216,12 +228,21 @@ func searchNames(s share) string {
 	return text + fulltext.Extra(s.name+"\n"+text+"\n"+s.about)
 }
 
-func (t *transaction) mentions(changes []Change) {
+func (t *transaction) mentions(changes []Change, merged targets) {
 	var rows []cypher.Record
 	for _, c := range changes {
+		kinds := map[graph.EntityID]string{}
+		for _, e := range c.Graph.Entities {
+			kinds[e.ID] = e.Type
+		}
 		for _, m := range c.Graph.Mentions {
 			stored := storedMention(m)
-			rows = append(rows, cypher.Record{{Name: "e", Value: m.Entity}, {Name: "c", Value: m.Chunk}, {Name: "p", Value: cypher.Record{
+			id, moved := merged.of(string(m.Entity))
+			var origin, kind any
+			if moved {
+				origin, kind = m.Entity, kinds[m.Entity]
+			}
+			rows = append(rows, cypher.Record{{Name: "e", Value: id}, {Name: "c", Value: m.Chunk}, {Name: "p", Value: cypher.Record{
 				{Name: "spans", Value: spansText(m.Spans)},
 				{Name: "names", Value: stored.names},
 				{Name: "count", Value: stored.count},
@@ -229,6 +250,8 @@ func (t *transaction) mentions(changes []Change) {
 				{Name: "method", Value: m.Method},
 				{Name: "description", Value: stored.about},
 				{Name: "telling", Value: stored.telling},
+				{Name: "origin", Value: origin},
+				{Name: "origin_type", Value: kind},
 			}}})
 		}
 	}
@@ -251,31 +274,37 @@ func spansText(spans []graph.Span) string {
 // relations writes edges as they are after the commit: new ones whole, of others
 // what changed.
 func (t *transaction) relations(after []edge, st *standing) {
-	var created, changed []cypher.Record
+	created, changed := map[string][]cypher.Record{}, map[string][]cypher.Record{}
 	for _, e := range after {
+		label := e.id().label()
 		ends := cypher.Record{{Name: "s", Value: e.source}, {Name: "t", Value: e.target}}
 		row := edgeRow(e)
 		old, stood := st.edges[e.id()]
 		if !stood {
-			row = append(row, cypher.Field{Name: "rel_type", Value: e.kind}, cypher.Field{Name: "embedding_pending", Value: 1})
-			created = append(created, append(ends, cypher.Field{Name: "p", Value: row}))
+			row = append(row, cypher.Field{Name: "rel_type", Value: e.kind})
+			if !e.id().within() {
+				row = append(row, cypher.Field{Name: "embedding_pending", Value: 1})
+			}
+			created[label] = append(created[label], append(ends, cypher.Field{Name: "p", Value: row}))
 			continue
 		}
 		// An edge that another program wrote may say what its evidence does not.
 		if !old.foreign && slices.Equal(old.evidence, e.evidence) {
 			continue
 		}
-		if old.foreign || old.statement().fact(e.kind) != e.statement().fact(e.kind) {
+		if (old.foreign || old.statement().fact(e.kind) != e.statement().fact(e.kind)) && !e.id().within() {
 			row = append(row, cypher.Field{Name: "embedding_pending", Value: 1})
 		}
-		changed = append(changed, append(ends, cypher.Field{Name: "r", Value: e.kind}, cypher.Field{Name: "p", Value: row}))
+		changed[label] = append(changed[label], append(ends, cypher.Field{Name: "r", Value: e.kind}, cypher.Field{Name: "p", Value: row}))
 	}
-	t.add(len(created), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
-CREATE (s)-[r:RELATES]->(t) SET r = row.p`, over("rows", created)))
-	// Without the WITH the planner would walk all edges of one end, and hubs have
-	// many.
-	t.add(len(changed), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
-WITH row, s, t MATCH (s)-[r:RELATES {rel_type: row.r}]->(t) SET r += row.p`, over("rows", changed)))
+	for _, label := range edgeLabels {
+		t.add(len(created[label]), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
+CREATE (s)-[r:«label»]->(t) SET r = row.p`, over("rows", created[label])).WithLabel("label", label))
+		// Without the WITH the planner would walk all edges of one end, and hubs have
+		// many.
+		t.add(len(changed[label]), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
+WITH row, s, t MATCH (s)-[r:«label» {rel_type: row.r}]->(t) SET r += row.p`, over("rows", changed[label])).WithLabel("label", label))
+	}
 }
 
 // edgeRow lists an edge's properties. The names that documents use for its ends
@@ -285,10 +314,13 @@ func edgeRow(e edge) cypher.Record {
 	said := e.statement()
 	chunks, quotes, methods := make([]string, n), make([]string, n), make([]string, n)
 	sources, targets, scores := make([]string, n), make([]string, n), make([]float64, n)
-	mixed := false
+	sourceIDs, targetIDs := make([]string, n), make([]string, n)
+	mixed, merged := false, false
 	for i, ev := range e.evidence {
 		chunks[i], quotes[i], methods[i] = ev.chunk, ev.quote, ev.method
 		sources[i], targets[i], scores[i] = ev.sourceName, ev.targetName, ev.score
+		sourceIDs[i], targetIDs[i] = ev.sourceID, ev.targetID
+		merged = merged || ev.sourceID != "" || ev.targetID != ""
 		mixed = mixed || ev.sourceName != said.sourceName || ev.targetName != said.targetName
 	}
 	row := cypher.Record{
@@ -304,6 +336,11 @@ func edgeRow(e edge) cypher.Record {
 		{Name: "evidence_methods", Value: methods},
 		{Name: "evidence_src_names", Value: nil},
 		{Name: "evidence_tgt_names", Value: nil},
+		{Name: "evidence_src_ids", Value: nil},
+		{Name: "evidence_tgt_ids", Value: nil},
+	}
+	if merged {
+		row[12].Value, row[13].Value = sourceIDs, targetIDs
 	}
 	if mixed {
 		row[10].Value, row[11].Value = sources, targets
@@ -312,12 +349,14 @@ func edgeRow(e edge) cypher.Record {
 }
 
 func (t *transaction) deleteRelations(keys []edgeKey) {
-	rows := make([]cypher.Record, len(keys))
-	for i, key := range keys {
-		rows[i] = cypher.Record{{Name: "s", Value: key.source}, {Name: "t", Value: key.target}, {Name: "r", Value: key.kind}}
+	rows := map[string][]cypher.Record{}
+	for _, key := range keys {
+		rows[key.label()] = append(rows[key.label()], cypher.Record{{Name: "s", Value: key.source}, {Name: "t", Value: key.target}, {Name: "r", Value: key.kind}})
 	}
-	t.add(len(rows), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
-WITH row, s, t MATCH (s)-[r:RELATES {rel_type: row.r}]->(t) DELETE r`, over("rows", rows)))
+	for _, label := range edgeLabels {
+		t.add(len(rows[label]), cypher.New(`UNWIND $rows AS row MATCH (s:__Entity__ {id: row.s}) MATCH (t:__Entity__ {id: row.t})
+WITH row, s, t MATCH (s)-[r:«label» {rel_type: row.r}]->(t) DELETE r`, over("rows", rows[label])).WithLabel("label", label))
+	}
 }
 
 func (t *transaction) deleteEntities(ids []string) {
@@ -345,6 +384,7 @@ func documentRow(c Change) cypher.Record {
 		{Name: "metadata", Value: metadata},
 		{Name: "status", Value: d.Status},
 		{Name: "plan", Value: c.Plan},
+		{Name: "resolver", Value: orNull(c.Resolver)},
 		{Name: "chunk_count", Value: len(c.Graph.Chunks)},
 		{Name: "entity_count", Value: len(c.Graph.Entities)},
 		{Name: "relation_count", Value: len(c.Graph.Relations)},

@@ -17,6 +17,7 @@ import (
 type share struct {
 	kind     string // type; the smallest of spellings that differ in case
 	key      string
+	keys     []string // those of entities that were merged into it, sorted
 	name     string   // the one that graph.Shows
 	others   []string // further names, sorted, the smallest MaxAliases
 	telling  float64
@@ -29,6 +30,8 @@ type share struct {
 // mention is one entity's occurrences in one chunk, as they are stored.
 type mention struct {
 	chunk   string
+	origin  string // the entity that the document names, when that was merged into another
+	kind    string // the origin's type
 	names   []string
 	about   string
 	telling float64
@@ -39,6 +42,9 @@ type mention struct {
 func (m mention) share() share {
 	s := share{telling: m.telling, about: m.about, mentions: m.count, score: m.score, chunks: []string{m.chunk}}
 	s.name, s.others = pickName(m.names)
+	if m.origin != "" {
+		s.keys = []string{graph.NameKey(s.name)}
+	}
 	return s
 }
 
@@ -57,6 +63,10 @@ func (s share) merge(o share) share {
 		merged.telling, merged.about = o.telling, o.about
 	}
 	merged.chunks = smallest(append(slices.Clone(s.chunks), o.chunks...), shape.MaxSourceChunks)
+	if len(s.keys)+len(o.keys) > 0 {
+		merged.keys = append(slices.Clone(s.keys), o.keys...)
+		merged.keys = smallest(merged.keys, len(merged.keys))
+	}
 	return s.identify(o, merged)
 }
 
@@ -114,8 +124,11 @@ func (e edge) id() edgeKey { return edgeKey{e.source, e.target, e.kind} }
 type evidence struct {
 	chunk, quote, method   string
 	sourceName, targetName string
-	span                   graph.Span
-	score                  float64
+	// The entities that the document names, where they were merged into the
+	// edge's ends; "" where they are its ends.
+	sourceID, targetID string
+	span               graph.Span
+	score              float64
 }
 
 func compareEvidence(a, b evidence) int {
@@ -123,6 +136,7 @@ func compareEvidence(a, b evidence) int {
 		strings.Compare(a.chunk, b.chunk), a.span.Start - b.span.Start, a.span.End - b.span.End,
 		strings.Compare(a.quote, b.quote), strings.Compare(a.method, b.method),
 		strings.Compare(a.sourceName, b.sourceName), strings.Compare(a.targetName, b.targetName),
+		strings.Compare(a.sourceID, b.sourceID), strings.Compare(a.targetID, b.targetID),
 	} {
 		if c != 0 {
 			return c

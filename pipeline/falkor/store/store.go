@@ -50,9 +50,11 @@ type Store struct {
 	client  *conn.Client
 	options Options
 
-	writing sync.Mutex // one writing method at a time
-	text    []byte     // of the last statement, to be written over
-	vectors vectorState
+	writing  sync.Mutex // one writing method at a time
+	text     []byte     // of the last statement, to be written over
+	vectors  vectorState
+	active   targets // the merges as activeOf found them
+	activeOf *Lock
 
 	mu   sync.Mutex
 	lock *Lock
