@@ -1,0 +1,259 @@
+package llm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// Client asks one model. It implements [Chat].
+type Client struct {
+	*sender
+	options  Options
+	provider provider
+	flights  flights
+
+	mu      sync.Mutex
+	lowered map[string]int // by schema: the first of the provider's forms that the endpoint took
+	quirks  quirks
+}
+
+var _ Chat = (*Client)(nil)
+
+// New makes a client. It sends nothing: a wrong key shows with the first question.
+func New(o Options) (*Client, error) {
+	fill(&o.MaxTokens, 4096)
+	fill(&o.MaxAnswerTokens, 4*o.MaxTokens)
+	s, err := newSender(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{sender: s, options: o, lowered: map[string]int{}}
+	if s.address.provider == Anthropic {
+		c.provider = newAnthropic(s)
+	} else {
+		c.provider = newOpenAI(s)
+	}
+	return c, nil
+}
+
+// Fingerprint implements [Chat]. An address of one's own is part of it, hashed:
+// two servers may call different models the same.
+func (c *Client) Fingerprint() string {
+	s := fmt.Sprintf("%s t=%g", c.identity(), c.options.Temperature)
+	if c.options.Seed != 0 {
+		s += fmt.Sprintf(" seed=%d", c.options.Seed)
+	}
+	return s
+}
+
+// identity names the model and where it is.
+func (s *sender) identity() string {
+	id := s.provider + "/" + s.model
+	if s.own || s.provider == Azure {
+		sum := sha256.Sum256([]byte(s.host()))
+		id += "@" + hex.EncodeToString(sum[:4])
+	}
+	return id
+}
+
+// Meter is what the client's calls are counted by.
+func (c *Client) Meter() *Meter { return c.sender.Meter }
+
+// Estimate is what a question takes: its tokens, about, and those of the longest
+// answer.
+func (c *Client) Estimate(r Request) (input, maxOutput int) {
+	parts := []string{r.System, r.User}
+	if r.Schema != nil {
+		parts = append(parts, string(r.Schema.JSON))
+	}
+	return estimate(parts...), c.room(r)
+}
+
+func (c *Client) room(r Request) int {
+	if r.MaxTokens > 0 {
+		return r.MaxTokens
+	}
+	return c.options.MaxTokens
+}
+
+// Ask implements [Chat].
+func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
+	schema, err := compile(r.Schema)
+	if err != nil {
+		return Answer{}, err
+	}
+	if c.Cache == nil {
+		return c.ask(ctx, r, schema)
+	}
+	key := c.key(r)
+	leave, err := c.flights.enter(ctx, key)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer leave()
+	if text, ok := c.Cache.answer(key); ok && usable(text, r, schema) == nil {
+		c.sender.Meter.cached(ctx, c.Model, r.Purpose, 1)
+		return Answer{Text: text, Cached: true}, nil
+	}
+	answer, err := c.ask(ctx, r, schema)
+	if err == nil {
+		c.Cache.keepAnswer(key, entryInfo{Model: c.Fingerprint(), Purpose: string(r.Purpose), Usage: answer.Usage}, answer.Text)
+	}
+	return answer, err
+}
+
+// key is what an answer depends on.
+func (c *Client) key(r Request) string {
+	var schema string
+	if r.Schema != nil {
+		schema = r.Schema.Name + "\n" + string(r.Schema.JSON)
+	}
+	return digest("chat", c.Fingerprint(), string(r.Purpose), fmt.Sprint(r.Version, c.room(r), c.options.MaxAnswerTokens), r.System, r.User, schema)
+}
+
+// ask asks, and once more with the reason when the answer cannot be used.
+func (c *Client) ask(ctx context.Context, r Request, schema *checker) (Answer, error) {
+	var sum Usage
+	q := c.query(r)
+	for ask := 1; ; ask++ {
+		got, usage, err := c.askOnce(ctx, r, q)
+		sum.add(usage)
+		if err != nil {
+			return Answer{Usage: sum}, err
+		}
+		text, reason := judgeAnswer(got, r, schema, q.maxTokens)
+		if reason == nil {
+			return Answer{Text: text, Usage: sum}, nil
+		}
+		c.Log.Debug("an answer cannot be used", "model", c.Model, "purpose", r.Purpose, "file", fileOf(ctx), "ask", ask,
+			"reason", reason.Error(), "cut_off", got.cutOff, "answer", c.mask(got.text))
+		if ask == 2 || got.declined != "" {
+			e := &UnusableError{Model: c.Model, Reason: reason.Error(), Answer: got.text}
+			if got.cutOff {
+				e.Hint = "raise the bound on an answer's tokens, or make the chunks smaller"
+			}
+			return Answer{Usage: sum}, e
+		}
+		q.turns = append(q.turns, got.text, again(reason, r.Schema, got.cutOff))
+		if got.cutOff {
+			q.maxTokens = max(q.maxTokens, min(2*q.maxTokens, c.options.MaxAnswerTokens))
+		}
+		if strings.TrimSpace(got.text) == "" { // an empty turn is refused by the providers
+			q.turns = []string{r.User + "\n\n" + q.turns[2]}
+		}
+	}
+}
+
+func (c *Client) query(r Request) query {
+	return query{model: c.sender.model, system: r.System, turns: []string{r.User}, schema: r.Schema,
+		maxTokens: c.room(r), temperature: c.options.Temperature, seed: c.options.Seed}
+}
+
+// askOnce asks in the strictest form that the endpoint takes, and finds out
+// which that is: a refusal of the request itself is tried again in the next one.
+func (c *Client) askOnce(ctx context.Context, r Request, q query) (reply, Usage, error) {
+	var sum Usage
+	var first error
+	forms := c.provider.forms()
+	c.mu.Lock()
+	level := 0
+	if r.Schema != nil {
+		level = c.lowered[r.Schema.Name]
+	}
+	q.quirks = c.quirks
+	c.mu.Unlock()
+	for {
+		q.form = forms[level]
+		got, usage, err := c.call(ctx, r, q)
+		sum.add(usage)
+		if err == nil {
+			c.remember(r, level, q.quirks)
+			return got, sum, nil
+		}
+		if first == nil {
+			first = err
+		}
+		var refused *CallError
+		switch {
+		case !errors.As(err, &refused) || !isRefusal(refused.Status):
+			return got, sum, err
+		case tooLong(refused.Reason):
+			return got, sum, &UnusableError{Model: c.Model, Reason: refused.Reason, Hint: "make the chunks smaller, or take a model with a larger window"}
+		case q.quirks.learn(refused.Reason):
+		case r.Schema != nil && level+1 < len(forms):
+			level++
+		default:
+			return got, sum, first
+		}
+		c.Log.Debug("a request is refused and sent in another form", "model", c.Model, "form", q.form, "why", c.mask(refused.Reason))
+	}
+}
+
+func isRefusal(status int) bool { return status == 400 || status == 422 || status == 501 }
+
+// tooLong reports that a prompt does not fit the model's window.
+func tooLong(reason string) bool {
+	for _, sign := range []string{"context_length", "context length", "context size", "prompt is too long", "exceed_context", "maximum context", "too many tokens"} {
+		if strings.Contains(strings.ToLower(reason), sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// learn takes from a refusal what to leave out; false when nothing new is in it.
+func (q *quirks) learn(reason string) bool {
+	for _, known := range []struct {
+		sign string
+		flag *bool
+	}{{"max_tokens", &q.otherLimit}, {"max_completion_tokens", &q.otherLimit}, {"temperature", &q.noTemperature}, {"seed", &q.noSeed}} {
+		if !*known.flag && strings.Contains(reason, known.sign) {
+			*known.flag = true
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Client) remember(r Request, level int, learnt quirks) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.Schema != nil {
+		c.lowered[r.Schema.Name] = level
+	}
+	c.quirks.otherLimit = c.quirks.otherLimit || learnt.otherLimit
+	c.quirks.noTemperature = c.quirks.noTemperature || learnt.noTemperature
+	c.quirks.noSeed = c.quirks.noSeed || learnt.noSeed
+}
+
+// call sends q until it is answered.
+func (c *Client) call(ctx context.Context, r Request, q query) (reply, Usage, error) {
+	parts := append([]string{q.system}, q.turns...)
+	if r.Schema != nil {
+		if q.form == formPlain || q.form == formObject {
+			q.system = strings.TrimSpace(q.system + "\n\n" + inWords(r.Schema))
+		}
+		parts = append(parts, string(r.Schema.JSON))
+	}
+	input := estimate(parts...)
+	var got reply
+	usage, err := c.do(ctx, job{
+		purpose: r.Purpose,
+		most:    Usage{Calls: 1, InputTokens: input, OutputTokens: q.maxTokens},
+		send: func(ctx context.Context) (took, error) {
+			var err error
+			got, err = c.provider.chat(ctx, q)
+			t := got.took
+			if err == nil && !t.reported {
+				t.input, t.output = input, EstimateTokens(got.text)
+			}
+			return t, err
+		},
+	})
+	return got, usage, err
+}
