@@ -24,12 +24,13 @@ const (
 	Empty       Status = "empty"   // recorded, holds no text
 	Skipped     Status = "skipped" // a kind of file that is not ingested; no error
 	Failed      Status = "failed"
-	Forgotten   Status = "forgotten" // removed from the graph on request
+	Moved       Status = "moved"     // its file has another path; nothing else changed
+	Forgotten   Status = "forgotten" // removed from the graph on request, or because a mirrored file is gone
 )
 
 // Statuses lists all of them in the order reports show.
 func Statuses() []Status {
-	return []Status{Ingested, Updated, Reextracted, Unchanged, Empty, Skipped, Failed, Forgotten}
+	return []Status{Ingested, Updated, Reextracted, Moved, Unchanged, Empty, Skipped, Failed, Forgotten}
 }
 
 // DocumentReport is what happened to one file.
@@ -97,7 +98,8 @@ func (r *Report) Add(d DocumentReport) {
 	r.Documents = append(r.Documents, d)
 	r.Totals.Documents++
 	r.Totals.Status[d.Status]++
-	if d.Status == Ingested || d.Status == Updated || d.Status == Reextracted {
+	switch d.Status {
+	case Ingested, Updated, Reextracted, Moved:
 		r.Totals.Chunks += d.Chunks
 		r.Totals.Reused += d.Reused
 		r.Totals.Entities += d.Entities
@@ -152,7 +154,7 @@ func (r *Report) FailedCount() int { return r.Totals.Status[Failed] }
 // Wrote reports whether the graph's documents changed.
 func (r *Report) Wrote() bool {
 	s := r.Totals.Status
-	return s[Ingested]+s[Updated]+s[Reextracted]+s[Empty]+s[Forgotten] > 0
+	return s[Ingested]+s[Updated]+s[Reextracted]+s[Moved]+s[Empty]+s[Forgotten] > 0
 }
 
 // recorder collects reports from every stage.

@@ -222,7 +222,7 @@ func (r *run) pruneExtractions() {
 	}
 	live := make([]graph.Fingerprints, 0, len(r.stored))
 	for path, d := range r.stored {
-		if _, replaced := r.written[path]; !replaced {
+		if _, replaced := r.written[path]; !replaced && !r.removed[path] && !r.movedAway[path] {
 			live = append(live, d.Fingerprints)
 		}
 	}

@@ -101,7 +101,8 @@ func prosePage(random *rand.Rand) string {
 	name := func() string { return first[random.IntN(len(first))] + " " + last[random.IntN(len(last))] }
 	var b strings.Builder
 	for range 2 + random.IntN(4) {
-		fmt.Fprintf(&b, "%s wrote %d letters to %s and %d others, who kept most of them. ", name(), random.IntN(1000), name(), random.IntN(9))
+		rest := strings.Repeat(" and read", random.IntN(9))
+		fmt.Fprintf(&b, "%s wrote %d letters to %s and %d others, who kept%s most of them. ", name(), random.IntN(1000), name(), random.IntN(9), rest)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -157,6 +158,9 @@ func TestWhatIsReusedIsWhatWouldBeExtracted(t *testing.T) {
 			editSome(random, files, step)
 		}
 		r.show(t, files)
+		if r.options.Mirror = nil; step%2 == 1 {
+			r.options.Mirror = mirrored(-1, 100)
+		}
 		report, n := r.ingest(t)
 		reused += report.Totals.Reused
 		if got := report.Totals.Chunks - report.Totals.Reused; got != n {

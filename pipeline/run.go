@@ -45,6 +45,9 @@ type Options struct {
 	Select func(path string) bool
 	// Force processes selected files even when nothing changed.
 	Force bool
+	// Mirror removes and moves documents whose files are gone; nil reports them
+	// as missing. It has no effect with Select and Texts.
+	Mirror *Mirror
 	// Extractions keeps what is extracted for later versions; nil keeps nothing.
 	Extractions *Extractions
 	// Workers is how many documents are loaded and extracted at once; 0 means 1.
@@ -84,6 +87,11 @@ type run struct {
 	seen    map[string]bool   // paths listed; only the listing stage writes it
 	pool    *semaphore.Weighted
 	written map[string]graph.Fingerprints // by path; only the writer touches it
+	// Of a mirroring run: what is to go, by new path what is to move, and what of
+	// it is done.
+	removing           []string
+	moves              map[string]store.StoredDocument
+	removed, movedAway map[string]bool
 
 	flushAfter time.Duration
 }
@@ -96,11 +104,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	r := &run{
 		Options: o, recorder: newRecorder(o.Graph, o.Observer),
-		seen: map[string]bool{}, written: map[string]graph.Fingerprints{}, pool: semaphore.NewWeighted(int64(o.Workers)),
+		seen: map[string]bool{}, written: map[string]graph.Fingerprints{},
+		removed: map[string]bool{}, movedAway: map[string]bool{}, pool: semaphore.NewWeighted(int64(o.Workers)),
 	}
 	var err error
-	if err = r.ask(ctx); err == nil {
+	mirror := o.Mirror != nil && o.Select == nil && !o.Texts
+	if err = r.ask(ctx); err == nil && mirror {
+		err = r.survey(ctx)
+	}
+	if err == nil {
 		err = r.stages(ctx)
+	}
+	if err == nil && mirror {
+		err = r.removeGone(ctx)
 	}
 	if err == nil && o.Select == nil && !o.Texts {
 		r.findMissing()
@@ -238,6 +254,9 @@ func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan
 	for file := range files {
 		w := &work{file: file, path: storedPath(r.Source, file.Path)}
 		_, w.stored = r.stored[w.path]
+		if from, moved := r.moves[w.path]; moved {
+			w.from = &from
+		}
 		err := r.load(ctx, w)
 		switch {
 		case ctx.Err() != nil:
@@ -342,17 +361,15 @@ func skipReport(path string, skipped *corpus.Skipped) DocumentReport {
 	return DocumentReport{Path: path, Status: Skipped, Reason: skipped.Reason}
 }
 
-// findMissing lists documents of this source whose files are gone. A file that
-// globs or ignore files leave out today is not gone.
+// findMissing lists documents of this source whose files are gone.
 func (r *run) findMissing() {
-	for path, d := range r.stored {
-		// A text, and what another program wrote, is of no files root.
-		if d.Fingerprints.Plan == "" || d.ID != r.documentID(path) || r.seen[path] || SourceOf(path, r.sources) != r.Source || r.Root.Exists(strings.TrimPrefix(path, storedPath(r.Source, ""))) {
-			continue
+	gone, _ := r.gone()
+	for path := range gone {
+		if !r.movedAway[path] {
+			r.report.Missing = append(r.report.Missing, path)
 		}
-		r.report.MissingCount++
-		r.report.Missing = append(r.report.Missing, path)
 	}
+	r.report.MissingCount = len(r.report.Missing)
 	sort.Strings(r.report.Missing)
 	r.report.Missing = r.report.Missing[:min(maxMissing, len(r.report.Missing))]
 }

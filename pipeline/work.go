@@ -12,6 +12,7 @@ import (
 	"graphmill/extractors"
 	"graphmill/pipeline/assemble"
 	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
 	"graphmill/planner"
 	"graphmill/resolvers"
@@ -55,6 +56,7 @@ type work struct {
 	assignment planner.Assignment
 	why        planner.Why
 	stored     bool // the graph holds a document of this path
+	from       *store.StoredDocument // under whose path the file was, if it moved
 	deferred   bool // to a run that has the graph for itself
 	current    graph.Fingerprints
 	document   *corpus.Document
@@ -73,6 +75,8 @@ func (w *work) status() Status {
 	switch {
 	case len(w.rows.Chunks) == 0:
 		return Empty
+	case w.from != nil:
+		return Moved
 	case !w.stored:
 		return Ingested
 	case w.why == planner.WhyContent:

@@ -89,7 +89,11 @@ func (r *run) gather(failing context.Context, done <-chan *work, batches chan<- 
 }
 
 func (w *work) change() store.Change {
-	return store.Change{Graph: w.rows, Plan: w.assignment.String(), Replace: w.stored}
+	change := store.Change{Graph: w.rows, Plan: w.assignment.String(), Replace: w.stored}
+	if w.from != nil {
+		change.Moved = w.from.ID
+	}
+	return change
 }
 
 func (r *run) commit(ctx context.Context, batch []*work) error {
@@ -105,6 +109,9 @@ func (r *run) commit(ctx context.Context, batch []*work) error {
 	for _, w := range batch {
 		r.document(w.report(), w.pruned)
 		r.written[w.path] = w.current
+		if w.from != nil {
+			r.movedAway[w.from.Path] = true
+		}
 	}
 	r.observer.Observe(Event{Kind: Committed, Done: len(batch)})
 	return nil
@@ -122,7 +129,10 @@ func (w *work) report() DocumentReport {
 // reason says why the file was processed and what was noted on the way.
 func (w *work) reason() string {
 	parts := []string{string(w.why)}
-	if w.why == planner.WhyNone {
+	switch {
+	case w.from != nil:
+		parts[0] = "moved from " + w.from.Path
+	case w.why == planner.WhyNone:
 		parts[0] = "asked for"
 	}
 	if len(w.rows.Chunks) == 0 {
