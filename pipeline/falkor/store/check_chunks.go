@@ -20,7 +20,7 @@ func (c *checker) checkChunks(ctx context.Context) error {
 OPTIONAL MATCH (d:Document)-[:PART_OF]->(c)
 WITH c, collect(ID(d)) AS documents
 OPTIONAL MATCH (e)-[m:MENTIONED_IN]->(c)
-WITH c, documents, collect(CASE WHEN m IS NULL THEN NULL ELSE [ID(m), ID(e), m.spans, m.names, m.count] END) AS mentions
+WITH c, documents, collect(CASE WHEN m IS NULL THEN NULL ELSE [ID(m), ID(e), m.spans, m.names, m.count, m.origin] END) AS mentions
 RETURN ID(c) AS node, c.id AS id, c.text AS text, c.start_char AS start, c.end_char AS end, c.context_header AS title,
        documents, mentions, c.embedding IS NULL AS bare, c.embedding_pending AS pending`, p)
 	}, func(rows *conn.Rows) error {
@@ -62,24 +62,32 @@ func (c *checker) checkChunk(rows *conn.Rows, i int, id string) {
 		Pending{Kind: ChunkVector, ID: id, Title: rows.String(i, "title"), Text: text}, target{node: node})
 }
 
+// mentionPlace tells the mentions of a chunk apart: by the entity, and by the one
+// that the document names where that was merged into it.
+type mentionPlace struct {
+	entity int64
+	origin string
+}
+
 // checkMentions wants one mention of an entity in a chunk, whose spans hold one
 // of its names.
 func (c *checker) checkMentions(document int64, chunk, text string, start int, mentions []any) {
 	runes := runesOf(text)
-	entities := make(map[int64]int64, len(mentions))
+	entities := make(map[mentionPlace]int64, len(mentions))
 	for _, item := range mentions {
 		fields, _ := item.([]any)
-		if len(fields) != 5 {
+		if len(fields) != 6 {
 			continue
 		}
 		edge, _ := fields[0].(int64)
 		entity, _ := fields[1].(int64)
-		if _, twice := entities[entity]; twice {
+		origin, _ := fields[5].(string)
+		if _, twice := entities[mentionPlace{entity, origin}]; twice {
 			c.find(document, Finding{Kind: DoubledMention, ID: chunk, Detail: fmt.Sprintf("two mentions of one entity, %q, in the chunk", firstName(fields[3])),
 				mend: mend{edges: []edgeRef{{entity, edge}}, marks: []int64{document}}})
 			continue
 		}
-		entities[entity] = edge
+		entities[mentionPlace{entity, origin}] = edge
 		if wrong := wrongSpans(text, runes, start, fields); wrong != "" {
 			c.find(document, Finding{Kind: MentionSpan, ID: chunk, Detail: wrong, mend: mend{marks: []int64{document}}})
 		}

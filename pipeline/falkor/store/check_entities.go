@@ -18,9 +18,9 @@ func (c *checker) checkEntities(ctx context.Context) error {
 	return c.pages(ctx, lastEntity, checkPage, func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Entity__) WHERE ID(n) >= $lo AND ID(n) < $hi
 OPTIONAL MATCH (n)-[m:MENTIONED_IN]->(c) OPTIONAL MATCH (d:Document)-[:PART_OF]->(c)
-WITH n, collect(CASE WHEN m IS NULL THEN NULL ELSE [ID(m), c.id, 'Chunk' IN labels(c), ID(d), m.names, m.description, m.telling, m.score, m.count] END) AS mentions
+WITH n, collect(CASE WHEN m IS NULL THEN NULL ELSE [ID(m), c.id, 'Chunk' IN labels(c), ID(d), m.names, m.description, m.telling, m.score, m.count, m.origin] END) AS mentions
 RETURN ID(n) AS node, n.id AS id, labels(n) AS labels, n.type AS type, n.name_key AS key, n.name AS name, n.aliases AS aliases,
-       n.description AS about, n.telling AS telling, n.mention_count AS mentions, n.score AS score, n.source_chunk_ids AS chunks,
+       n.description AS about, n.telling AS telling, n.mention_count AS mentions, n.score AS score, n.source_chunk_ids AS chunks, n.alias_keys AS keys,
        n.search_text AS search, n.embedding IS NULL AS bare, n.embedding_pending AS pending, mentions AS edges`, p)
 	}, func(rows *conn.Rows) error {
 		for i := range rows.Len() {
@@ -54,13 +54,20 @@ func (c *checker) checkEntity(rows *conn.Rows, i int) {
 		Pending{Kind: EntityVector, ID: id, Title: says.name, Text: says.about, Type: says.kind}, target{node: node})
 }
 
+// documentName is an entity as a document names it: itself, or one that was
+// merged into it.
+type documentName struct {
+	document int64
+	origin   string
+}
+
 // mentioned merges what an entity's mentions say, and lists their chunks. It
 // counts the entity for their documents.
 func (c *checker) mentioned(node int64, id string, edges []any) (is share, chunks map[string]bool) {
-	chunks, documents, known := map[string]bool{}, map[int64]bool{}, map[int64]bool{}
+	chunks, documents, known := map[string]bool{}, map[documentName]bool{}, map[int64]bool{}
 	for _, item := range edges {
 		fields, _ := item.([]any)
-		if len(fields) != 9 {
+		if len(fields) != 10 {
 			continue
 		}
 		edge, _ := fields[0].(int64)
@@ -69,8 +76,9 @@ func (c *checker) mentioned(node int64, id string, edges []any) (is share, chunk
 			c.find(nowhere, Finding{Kind: DanglingMention, ID: id, Detail: "a mention of the entity leads to something that is no chunk", mend: mend{edges: []edgeRef{{node, edge}}}})
 			continue
 		}
-		if document, ok := fields[3].(int64); ok && !documents[document] {
-			documents[document] = true
+		origin, _ := fields[9].(string)
+		if document, ok := fields[3].(int64); ok && !documents[documentName{document, origin}] {
+			documents[documentName{document, origin}] = true
 			if d := c.documents[document]; d != nil {
 				d.hasEntities++
 			}
@@ -94,6 +102,7 @@ func checkedMention(chunk string, fields []any) mention {
 	m.about, _ = fields[5].(string)
 	m.telling, m.score = number(fields[6]), number(fields[7])
 	m.count = int(number(fields[8]))
+	m.origin, _ = fields[9].(string)
 	return m
 }
 
@@ -112,7 +121,7 @@ func decodeShare(rows *conn.Rows, i int) share {
 	return share{
 		kind: rows.String(i, "type"), key: rows.String(i, "key"), name: rows.String(i, "name"), others: rows.Strings(i, "aliases"),
 		about: rows.String(i, "about"), telling: rows.Float(i, "telling"), mentions: rows.Int(i, "mentions"),
-		score: rows.Float(i, "score"), chunks: rows.Strings(i, "chunks"),
+		score: rows.Float(i, "score"), chunks: rows.Strings(i, "chunks"), keys: rows.Strings(i, "keys"),
 	}
 }
 

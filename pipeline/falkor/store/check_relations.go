@@ -13,10 +13,10 @@ import (
 // checkRelations holds each relation to its evidence, and that to the chunks.
 func (c *checker) checkRelations(ctx context.Context) error {
 	return c.pages(ctx, lastEntity, checkPage, func(p cypher.Params) cypher.Statement {
-		return cypher.New(`MATCH (s:__Entity__) WHERE ID(s) >= $lo AND ID(s) < $hi MATCH (s)-[r:RELATES]->(t)
+		return cypher.New(`MATCH (s:__Entity__) WHERE ID(s) >= $lo AND ID(s) < $hi MATCH (s)-[r:RELATES|__WITHIN__]->(t)
 RETURN ID(r) AS edge, ID(s) AS from, ID(t) AS to, s.id AS source, t.id AS target, r.rel_type AS type, r.source_chunk_ids AS chunks, r.spans AS spans,
        r.evidence AS quotes, r.evidence_scores AS scores, r.evidence_methods AS methods, r.evidence_src_names AS sources,
-       r.evidence_tgt_names AS targets, r.src_name AS source_name, r.tgt_name AS target_name, r.fact AS fact, r.description AS about,
+       r.evidence_tgt_names AS targets, r.evidence_src_ids AS source_ids, r.evidence_tgt_ids AS target_ids, r.src_name AS source_name, r.tgt_name AS target_name, r.fact AS fact, r.description AS about,
        r.score AS score, r.embedding IS NULL AS bare, r.embedding_pending AS pending`, p)
 	}, func(rows *conn.Rows) error {
 		passages, err := c.passages(ctx, rows)
@@ -71,9 +71,11 @@ RETURN id, c.text AS text, c.start_char AS start, ID(d) AS document`, cypher.Par
 }
 
 func (c *checker) checkRelation(rows *conn.Rows, i int, passages map[string]*passage, known map[relationPlace]bool) {
-	c.result.Checked.Relations++
 	e := decodeEdge(rows, i)
-	c.types.RelationTypes[e.kind]++
+	if !e.id().within() {
+		c.result.Checked.Relations++
+		c.types.RelationTypes[e.kind]++
+	}
 	at := target{node: int64(rows.Int(i, "from")), edge: int64(rows.Int(i, "edge")), isEdge: true}
 	id := e.source + " -" + e.kind + "-> " + e.target
 	documents := c.statedIn(e, passages)
@@ -105,18 +107,33 @@ func (c *checker) checkRelation(rows *conn.Rows, i int, passages map[string]*pas
 	}
 	c.checkQuotes(id, e, passages)
 	c.checkStatement(rows, i, id, at, e, documents)
+	if e.id().within() {
+		return // nobody looks for it
+	}
 	c.vector(nowhere, rows.Bool(i, "bare"), rows.Int(i, "pending"), Pending{Kind: RelationVector, ID: id, Text: rows.String(i, "fact"), Type: e.kind}, at)
 }
 
-// statedIn lists the documents that state a relation and counts it for them.
+// statedIn lists the documents that state a relation and counts it for them:
+// once for each two entities that they name for its ends.
 func (c *checker) statedIn(e edge, passages map[string]*passage) []int64 {
+	type stated struct {
+		document       int64
+		source, target string
+	}
 	var documents []int64
+	counted := map[stated]bool{}
 	for _, ev := range e.evidence {
-		if p := passages[ev.chunk]; p != nil && p.document != nowhere && !slices.Contains(documents, p.document) {
+		p := passages[ev.chunk]
+		if p == nil || p.document == nowhere {
+			continue
+		}
+		if !slices.Contains(documents, p.document) {
 			documents = append(documents, p.document)
-			if d := c.documents[p.document]; d != nil {
-				d.hasRelations++
-			}
+		}
+		is := stated{p.document, ev.sourceID, ev.targetID}
+		if d := c.documents[p.document]; d != nil && !counted[is] {
+			counted[is] = true
+			d.hasRelations++
 		}
 	}
 	return documents

@@ -175,3 +175,20 @@ collect(r.rel_type + ' ' + o.name) AS relations, size([(e)-[w:__WITHIN__]->(e) |
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// TestCheckFindsNothingWrongWithMerges checks a graph of merges, one of which
+// leaves a relation of an entity to itself.
+func TestCheckFindsNothingWrongWithMerges(t *testing.T) {
+	client := connect(t, enginetest.Start(t))
+	s := locked(t, client, "g")
+	if err := s.SaveOntology(t.Context(), smallOntology); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, document("a.txt", "Ada knows Lovelace and London."), document("b.txt", "Lovelace knows Babbage and Ada.\n\nAda knows Babbage."))
+	setMerges(t, s, merge("Lovelace", "Ada"), merge("London", "Babbage"))
+	commit(t, s, document("c.txt", "Babbage knows Ada and Lovelace."))
+	finalize(t, s, hashModel)
+	if result := check(t, s); len(result.Found) != 0 {
+		t.Errorf("%+v", result.Findings)
+	}
+}
