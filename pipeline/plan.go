@@ -17,9 +17,10 @@ type PlannedDocument struct {
 	Why        planner.Why `json:"why"`  // "" for files that are not ingested
 	Chunks     int         `json:"chunks"`
 	Tokens     int         `json:"tokens"`
-	ModelCalls int         `json:"model_calls"`
-	Seconds    float64     `json:"seconds"` // of one core
+	ModelCalls int         `json:"model_calls"` // that will be paid; see Cached
+	Seconds    float64     `json:"seconds"`     // of one core
 	Money      float64     `json:"money"`
+	Asked
 	// Status is set for files that are not ingested: skipped, failed.
 	Status Status `json:"status,omitempty"`
 	Reason string `json:"reason"`
@@ -30,6 +31,23 @@ type PlanReport struct {
 	Graph     string            `json:"graph"`
 	Documents []PlannedDocument `json:"documents"`
 	Totals    PlanTotals        `json:"totals"`
+	// Model is what strategies will ask, and Price what that costs; absent when
+	// no strategy asks one.
+	Model string     `json:"model,omitempty"`
+	Price *PlanPrice `json:"price,omitempty"`
+	// Notes say what the figures leave out, and why they may be off.
+	Notes []string `json:"notes,omitempty"`
+
+	fingerprints map[string]graph.Fingerprints // of the planned documents, by path
+	ontology     string
+}
+
+// PlanPrice is what a million tokens of the model cost.
+type PlanPrice struct {
+	Currency string  `json:"currency"`
+	Date     string  `json:"date"` // of the table
+	Input    float64 `json:"input"`
+	Output   float64 `json:"output"`
 }
 
 // FailedCount is the number of files that cannot be processed.
@@ -52,12 +70,15 @@ type PlanTotals struct {
 	ModelCalls int                 `json:"model_calls"`
 	Seconds    float64             `json:"seconds"`
 	Money      float64             `json:"money"`
+	Asked
 }
 
 // Plan says what Run would do, and writes nothing. It reads every file to tell
-// changed ones, but parses none: the figures are estimates from sizes.
+// changed ones. Files whose strategies ask a language model it also parses and
+// cuts, and has o.Forecaster count the questions: that costs little beside the
+// answers. The figures of all others are estimates from sizes.
 func Plan(ctx context.Context, o Options) (*PlanReport, error) {
-	report := &PlanReport{Graph: o.Graph, Documents: []PlannedDocument{}}
+	report := &PlanReport{Graph: o.Graph, Documents: []PlannedDocument{}, fingerprints: map[string]graph.Fingerprints{}, ontology: o.OntologyDigest}
 	stored, err := o.Store.Documents(ctx)
 	if err != nil {
 		return nil, err
@@ -67,6 +88,7 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 		return nil, err
 	}
 	var totals planner.Totals
+	var asked Asked
 	for entry, err := range o.Root.List(ctx) {
 		if err != nil {
 			return nil, err
@@ -77,7 +99,7 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 			continue
 		}
 		path := storedPath(o.Source, entry.File.Path)
-		var planned planner.Planned
+		var planned planned
 		if err = o.takenBy(path, meta.Sources); err == nil {
 			planned, err = planFile(ctx, o, entry.File, stored[path].Fingerprints)
 		}
@@ -90,32 +112,47 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 			report.Documents = append(report.Documents, PlannedDocument{Path: path, Status: Failed, Reason: err.Error()})
 			continue
 		}
-		totals.Add(planned)
+		totals.Add(planned.Planned)
+		asked.add(planned.asked)
+		report.fingerprints[path] = planned.current
 		report.Documents = append(report.Documents, describePlanned(path, planned))
 	}
 	sort.Slice(report.Documents, func(i, j int) bool { return report.Documents[i].Path < report.Documents[j].Path })
 	work := totals.Work
 	report.Totals = PlanTotals{
 		Files: totals.Files, Why: totals.Why, Chunks: work.Chunks, Tokens: work.Tokens,
-		ModelCalls: work.ModelCalls, Seconds: work.Seconds, Money: work.Money,
+		ModelCalls: work.ModelCalls, Seconds: work.Seconds, Money: work.Money, Asked: asked,
 	}
 	return report, nil
 }
 
-func planFile(ctx context.Context, o Options, file corpus.File, stored graph.Fingerprints) (planner.Planned, error) {
+// planned is one file on its way into the report.
+type planned struct {
+	planner.Planned
+	current graph.Fingerprints
+	asked   Asked
+}
+
+func planFile(ctx context.Context, o Options, file corpus.File, stored graph.Fingerprints) (planned, error) {
 	f := planner.File{Path: file.Path, Format: file.Format, Size: file.Size}
 	a := o.Planner.Assign(f)
 	current, err := fingerprints(o.Strategies, a, o.OntologyDigest)
 	if err != nil {
-		return planner.Planned{}, setup(err)
+		return planned{}, setup(err)
 	}
-	current.Content, err = o.Root.Hash(ctx, file)
-	return planner.Planned{Assignment: a, Estimate: o.Planner.Estimate(f, a), Why: planner.Compare(stored, current)}, err
+	if current.Content, err = o.Root.Hash(ctx, file); err != nil {
+		return planned{}, err
+	}
+	p := planned{Planned: planner.Planned{Assignment: a, Estimate: o.Planner.Estimate(f, a), Why: planner.Compare(stored, current)}, current: current}
+	if p.Why != planner.WhyNone && o.Forecaster != nil && o.Planner.Asks(a) {
+		err = p.forecast(ctx, o, file, stored)
+	}
+	return p, err
 }
 
-func describePlanned(path string, p planner.Planned) PlannedDocument {
+func describePlanned(path string, p planned) PlannedDocument {
 	return PlannedDocument{
 		Path: path, Rule: p.Reason, Plan: p.String(), Why: p.Why, Chunks: p.Estimate.Chunks, Tokens: p.Estimate.Tokens,
-		ModelCalls: p.Estimate.ModelCalls, Seconds: p.Estimate.Seconds, Money: p.Estimate.Money,
+		ModelCalls: p.Estimate.ModelCalls, Seconds: p.Estimate.Seconds, Money: p.Estimate.Money, Asked: p.asked,
 	}
 }

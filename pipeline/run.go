@@ -48,6 +48,9 @@ type Options struct {
 	// Mirror removes and moves documents whose files are gone; nil reports them
 	// as missing. It has no effect with Select and Texts.
 	Mirror *Mirror
+	// Forecaster counts for Plan what language models will be asked; nil leaves
+	// that to the planner's estimates.
+	Forecaster Forecaster
 	// Extractions keeps what is extracted for later versions; nil keeps nothing.
 	Extractions *Extractions
 	// Workers is how many documents are loaded and extracted at once; 0 means 1.

@@ -7,6 +7,16 @@ import (
 	"graphmill/planner/catalogue"
 )
 
+// Asks reports whether a strategy of the assignment asks a language model.
+func (p *Planner) Asks(a Assignment) bool {
+	for _, cost := range p.costs(a) {
+		if cost.ModelCallsPerChunk > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Asking names the strategies that some file may get and that ask a language
 // model, each with the rule that gives it: `extractor llm of rule 2 "**/*.md"`.
 // It knows no files, so a rule that matches none counts.

@@ -19,9 +19,8 @@ type Estimate struct {
 // Rates turn work into time and money. The zero value is the local default
 // embedder and language models that cost nothing.
 type Rates struct {
-	// MoneyPerMillionTokens is what language models cost, input and output
-	// taken together.
-	MoneyPerMillionTokens float64
+	// InputPerMillion and OutputPerMillion are what language models cost.
+	InputPerMillion, OutputPerMillion float64
 	// EmbedSecondsPerKToken of one core; 0 = the local MiniLM, 93 passages of
 	// 128 tokens a second on two cores; negative = none.
 	EmbedSecondsPerKToken float64
@@ -75,12 +74,12 @@ func (p *Planner) Estimate(file File, a Assignment) Estimate {
 	for _, cost := range p.costs(a) {
 		strategyCalls := cost.ModelCallsPerChunk * float64(estimate.Chunks)
 		calls += strategyCalls
-		bill += strategyCalls * (cost.TokensPerCall + read/float64(estimate.Chunks))
+		bill += strategyCalls * ((cost.TokensPerCall+read/float64(estimate.Chunks))*p.rates.InputPerMillion + cost.OutputTokensPerCall*p.rates.OutputPerMillion)
 		perKToken += cost.LocalSecondsPerKToken
 	}
 	estimate.ModelCalls = int(math.Ceil(calls))
 	estimate.Seconds = perKToken * read / 1000
-	estimate.Money = bill / 1e6 * p.rates.MoneyPerMillionTokens
+	estimate.Money = bill / 1e6
 	return estimate
 }
 

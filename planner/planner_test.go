@@ -21,7 +21,7 @@ func strategies() []catalogue.Strategy {
 		catalogue.Strategy{Kind: catalogue.Chunker, Name: "contextual", Cost: catalogue.Cost{ModelCallsPerChunk: 1, TokensPerCall: 5000}},
 		catalogue.Strategy{Kind: catalogue.Extractor, Name: "pattern", Cheap: true},
 		catalogue.Strategy{Kind: catalogue.Extractor, Name: "gliner", Cheap: true, Cost: catalogue.Cost{LocalSecondsPerKToken: 0.5}},
-		catalogue.Strategy{Kind: catalogue.Extractor, Name: "llm", Cost: catalogue.Cost{ModelCallsPerChunk: 2, TokensPerCall: 700}},
+		catalogue.Strategy{Kind: catalogue.Extractor, Name: "llm", Cost: catalogue.Cost{ModelCallsPerChunk: 2, TokensPerCall: 700, OutputTokensPerCall: 300}},
 		catalogue.Strategy{Kind: catalogue.Resolver, Name: "exact", Cheap: true},
 		catalogue.Strategy{Kind: catalogue.Resolver, Name: "llm_verified", Cost: catalogue.Cost{ModelCallsPerChunk: 0.5}},
 	)
@@ -255,7 +255,7 @@ func TestCompareGivesTheFirstReason(t *testing.T) {
 
 func TestEstimate(t *testing.T) {
 	limits := planner.Limits{Extractors: []string{"gliner", "llm"}}
-	p := newPlanner(t, []planner.Rule{{Match: "*.md", Extractors: []string{"llm"}}}, limits).WithRates(planner.Rates{MoneyPerMillionTokens: 2})
+	p := newPlanner(t, []planner.Rule{{Match: "*.md", Extractors: []string{"llm"}}}, limits).WithRates(planner.Rates{InputPerMillion: 2, OutputPerMillion: 8})
 	text := planner.File{Path: "a.txt", Format: corpus.Text, Size: 100_000}
 	local := p.Estimate(text, p.Assign(text))
 	if local.Tokens != 25_700 || local.Chunks < 100 || local.Chunks > 130 || local.ModelCalls != 0 || local.Money != 0 || local.Seconds < 12 || local.Seconds > 20 {
@@ -266,7 +266,7 @@ func TestEstimate(t *testing.T) {
 	if remote.ModelCalls != 2*remote.Chunks || remote.Chunks == 0 {
 		t.Errorf("remote: %+v", remote)
 	}
-	if want := 2e-6 * 2 * float64(remote.Chunks*700+remote.Tokens); math.Abs(remote.Money-want) > 1e-4 {
+	if want := 2 * (2e-6*float64(remote.Chunks*700+remote.Tokens) + 8e-6*float64(remote.Chunks*300)); math.Abs(remote.Money-want) > 1e-4 {
 		t.Errorf("money %f, want about %f", remote.Money, want)
 	}
 	if empty := p.Estimate(planner.File{Path: "e.md"}, p.Assign(file)); empty != (planner.Estimate{}) {
