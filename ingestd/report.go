@@ -83,7 +83,7 @@ func (p textPrinter) totals(r *pipeline.Report) {
 		p.failed(r.Documents)
 	}
 	if r.MissingCount > 0 {
-		fmt.Fprintf(p.w, "missing: %d documents in the graph have no file any more (%s); ingestd forget PATH removes them\n",
+		fmt.Fprintf(p.w, "missing: %d documents in the graph have no file any more (%s); ingestd forget PATH or run --mirror removes them\n",
 			r.MissingCount, commandline.Printable(sample(r.Missing, 3)))
 	}
 	if r.Interrupted != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,15 +25,19 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "ingest every file under the root that is new or changed, and finalize",
 		Long: `run ingests every file under the root that is new or changed since it was ingested, and then finalizes the graph
 (vectors, indexes, counts). A second run over the same folder writes nothing. It prints a row a file, totals and
-failures with --quiet, one JSON object with --output json.`,
-		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json",
+failures with --quiet, one JSON object with --output json.
+
+With --mirror the graph becomes equal to the folder: documents whose files are gone are removed, and those of files that
+got another path move along without being extracted or embedded again. When more files are gone than --max-delete allows,
+the run fails before it writes anything: a folder that is suddenly empty is more often not mounted than emptied.`,
+		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json\n  ingestd run --root /mnt/docs --mirror --max-delete 25",
 		Args:    cobra.NoArgs,
 	}
 	var reembed, noFinalize, moved bool
 	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
 	cmd.Flags().BoolVar(&noFinalize, "no-finalize", false, "leave vectors and indexes to a later finalize")
 	cmd.Flags().BoolVar(&moved, "moved", false, "the root is the folder that the graph was built from, at a new place")
-	return a.verb(cmd, ingestKeys, func(ctx context.Context, _ []string) error {
+	return a.verb(cmd, slices.Concat(ingestKeys, []string{"mirror.enabled", "mirror.max_delete"}), func(ctx context.Context, _ []string) error {
 		return a.ingest(ctx, ingestOptions{verb: "run", reembed: reembed, noFinalize: noFinalize, moved: moved})
 	})
 }

@@ -208,6 +208,7 @@ func (s *session) begin(ctx context.Context, w *wired, root pipeline.Files, o in
 		options.Planner = o.planner
 	}
 	options.Force, options.Texts, options.Additive = o.force, o.texts, o.additive
+	options.Mirror = s.mirror(o)
 	if o.files != nil {
 		options.Select = func(path string) bool { return o.files[path] }
 	}
