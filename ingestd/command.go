@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "stopping at a document boundary; once more stops at once")
 	})
 	defer stop()
-	a := &app{&commandline.Program{Name: "ingestd", Stdout: stdout, Stderr: stderr, Keys: commonKeys, ExitCode: exitCode}}
+	a := &app{&commandline.Program{Name: "ingestd", Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Keys: commonKeys, ExitCode: exitCode}}
 	return a.Execute(ctx, a.command(), args)
 }
 
@@ -42,7 +43,7 @@ the graph; queryd serves it. Without FALKOR_HOST it starts a local engine of its
 	},
 		a.runCommand(), a.planCommand(), a.previewCommand(), a.ontologyCommand(), a.reextractCommand(),
 		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.runsCommand(), a.digestCommand(), a.checkCommand(),
-		a.doctorCommand(), a.dbCommand(), a.compileCommand(),
+		a.serveCommand(), a.callCommand(), a.toolsCommand(), a.doctorCommand(), a.dbCommand(), a.compileCommand(),
 	)
 }
 

@@ -115,6 +115,11 @@ func newPlanner(cfg *configs.Config) (*planner.Planner, error) {
 			MaxChunks: r.MaxChunks, Parameters: r.Parameters, Origin: r.Origin,
 		})
 	}
+	return newPlannerOf(cfg, rules)
+}
+
+// newPlannerOf makes the planner of other rules within the configuration's limits.
+func newPlannerOf(cfg *configs.Config, rules []planner.Rule) (*planner.Planner, error) {
 	limits := cfg.Plan.Limits
 	p, err := planner.New(rules, planner.Limits{
 		Chunkers: limits.Chunkers, Extractors: limits.Extractors, Resolvers: limits.Resolvers,

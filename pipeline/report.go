@@ -69,7 +69,7 @@ type Report struct {
 	Documents []DocumentReport `json:"documents"`
 	Totals    Totals           `json:"totals"`
 	Pruned    graph.Pruned     `json:"pruned"`
-	// Deferred are the paths that an additive run left alone.
+	// Deferred are the paths under the root that an additive run left alone.
 	Deferred []string `json:"-"`
 	// Missing are documents of this source in the graph whose file is no longer
 	// under the root, sorted, at most 1,000; MissingCount counts them all. Only

@@ -269,7 +269,7 @@ func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan
 		case err != nil:
 			r.fail(w, err)
 		case w.deferred:
-			r.deferred(w.path)
+			r.deferred(w.file.Path)
 		case w.document == nil: // current
 			r.document(DocumentReport{
 				Path: w.path, Status: Unchanged, Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,

@@ -196,6 +196,10 @@ func (e *setupError) Unwrap() error { return e.error }
 
 func setup(err error) error { return &setupError{err} }
 
+// IsSetup reports whether an error that ended a run is of what every file needs: a
+// model that is missing, say.
+func IsSetup(err error) bool { return isSetup(err) }
+
 func isSetup(err error) bool {
 	var e *setupError
 	return errors.As(err, &e)

@@ -110,6 +110,9 @@ func (p *Planner) allowed(kind catalogue.Kind, limit []string) []string {
 	return names
 }
 
+// Limits are those in force, defaults filled in.
+func (p *Planner) Limits() Limits { return p.limits }
+
 func (p *Planner) find(kind catalogue.Kind, name string) (catalogue.Strategy, bool) {
 	for _, strategy := range p.strategies[kind] {
 		if strategy.Name == name {
