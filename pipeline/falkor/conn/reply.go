@@ -24,9 +24,13 @@ const (
 )
 
 var typeNames = map[int64]string{
-	typeEdge: "an edge", typeNode: "a node", typePath: "a path", typePoint: "a point", typeVector: "a vector",
+	typeEdge: "an edge", typeNode: "a node", typePath: "a path", typePoint: "a point",
 	13: "a date and time", 14: "a date", 15: "a time", 16: "a duration",
 }
+
+// Vector is a vector as it is stored. Only what copies a graph whole asks for
+// one: the engine prints each number as text.
+type Vector []float32
 
 type decodeError struct{ text string }
 
@@ -144,6 +148,8 @@ func decodeCell(raw any) (any, error) {
 		return decodeList(pair[1])
 	case typeMap:
 		return decodeMap(pair[1])
+	case typeVector:
+		return decodeVector(pair[1])
 	default:
 		name := typeNames[kind]
 		if name == "" {
@@ -167,6 +173,23 @@ func decodeList(raw any) (any, error) {
 		items[i] = value
 	}
 	return items, nil
+}
+
+func decodeVector(raw any) (any, error) {
+	items, ok := raw.([]any)
+	if !ok {
+		return nil, badReply("a vector is %T", raw)
+	}
+	vector := make(Vector, len(items))
+	for i, item := range items {
+		text, _ := item.(string)
+		f, err := strconv.ParseFloat(text, 32)
+		if err != nil {
+			return nil, badReply("a vector holds %v", item)
+		}
+		vector[i] = float32(f)
+	}
+	return vector, nil
 }
 
 func decodeMap(raw any) (any, error) {
