@@ -7,6 +7,7 @@ import (
 	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/falkor/store"
+	"graphmill/pipeline/llm"
 )
 
 // errStopped is what a verb that was interrupted before it had a report says.
@@ -34,7 +35,7 @@ func exitCode(err error) int {
 		return exit.Code
 	case errors.As(err, &held), errors.Is(err, store.ErrLockLost):
 		return commandline.ExitHeld
-	case errors.Is(err, pipeline.ErrRunTime):
+	case errors.Is(err, pipeline.ErrRunTime), errors.Is(err, llm.ErrBudget):
 		return commandline.ExitBudget
 	case errors.Is(err, pipeline.ErrInterrupted), errors.Is(err, errStopped):
 		return commandline.ExitInterrupted

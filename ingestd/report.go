@@ -82,6 +82,9 @@ func (p textPrinter) totals(r *pipeline.Report) {
 	if p.quiet {
 		p.failed(r.Documents)
 	}
+	if n := r.IncompleteCount(); n > 0 {
+		fmt.Fprintf(p.w, "incomplete: %d documents lack what some of their chunks state, because no answer could be used; run again to try those chunks again\n", n)
+	}
 	if r.MissingCount > 0 {
 		fmt.Fprintf(p.w, "missing: %d documents in the graph have no file any more (%s); ingestd forget PATH or run --mirror removes them\n",
 			r.MissingCount, commandline.Printable(sample(r.Missing, 3)))

@@ -95,7 +95,7 @@ func (a *app) conclude(report *pipeline.Report, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case report.FailedCount() > 0:
+	case report.FailedCount() > 0, report.IncompleteCount() > 0:
 		return &commandline.ExitError{Code: commandline.ExitSomeFailed}
 	}
 	return nil

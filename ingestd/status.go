@@ -63,12 +63,27 @@ func (s *session) status(ctx context.Context) (*statusResult, error) {
 		result.Sources = map[string]string{}
 	}
 	for path, d := range stored {
-		result.Documents = append(result.Documents, pipeline.DocumentReport{
+		document := pipeline.DocumentReport{
 			Path: path, Status: pipeline.Status(d.Status), Plan: d.Plan, Chunks: d.Chunks, Entities: d.Entities, Relations: d.Relations,
-		})
+			FailedChunks: d.FailedChunks,
+		}
+		if d.FailedChunks > 0 {
+			document.Reason = pipeline.FailedOf(d.FailedChunks, d.Chunks)
+		}
+		result.Documents = append(result.Documents, document)
 	}
 	sort.Slice(result.Documents, func(i, j int) bool { return result.Documents[i].Path < result.Documents[j].Path })
 	return result, nil
+}
+
+// incomplete is how many documents have chunks that gave nothing.
+func (r *statusResult) incomplete() (n int) {
+	for _, d := range r.Documents {
+		if d.FailedChunks > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *statusResult) print(w io.Writer, quiet bool) {
@@ -87,6 +102,9 @@ func (r *statusResult) print(w io.Writer, quiet bool) {
 			name = "(unnamed)"
 		}
 		fmt.Fprintf(w, "source %s: %s\n", commandline.Printable(name), commandline.Printable(dir))
+	}
+	if n := r.incomplete(); n > 0 {
+		fmt.Fprintf(w, "incomplete: %d documents lack what some of their chunks state; the next `ingestd run` tries them again\n", n)
 	}
 	if r.EmbeddingModel != "" {
 		fmt.Fprintf(w, "vectors: %s, %d dimensions\n", r.EmbeddingModel, r.Dimension)

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
 	"graphmill/planner"
 )
@@ -101,7 +102,7 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 		path := storedPath(o.Source, entry.File.Path)
 		var planned planned
 		if err = o.takenBy(path, meta.Sources); err == nil {
-			planned, err = planFile(ctx, o, entry.File, stored[path].Fingerprints)
+			planned, err = planFile(ctx, o, entry.File, stored[path])
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -133,7 +134,7 @@ type planned struct {
 	asked   Asked
 }
 
-func planFile(ctx context.Context, o Options, file corpus.File, stored graph.Fingerprints) (planned, error) {
+func planFile(ctx context.Context, o Options, file corpus.File, stored store.StoredDocument) (planned, error) {
 	f := planner.File{Path: file.Path, Format: file.Format, Size: file.Size}
 	a := o.Planner.Assign(f)
 	current, err := fingerprints(o.Strategies, a, o.OntologyDigest)
@@ -143,9 +144,9 @@ func planFile(ctx context.Context, o Options, file corpus.File, stored graph.Fin
 	if current.Content, err = o.Root.Hash(ctx, file); err != nil {
 		return planned{}, err
 	}
-	p := planned{Planned: planner.Planned{Assignment: a, Estimate: o.Planner.Estimate(f, a), Why: planner.Compare(stored, current)}, current: current}
+	p := planned{Planned: planner.Planned{Assignment: a, Estimate: o.Planner.Estimate(f, a), Why: whyOf(stored, current)}, current: current}
 	if p.Why != planner.WhyNone && o.Forecaster != nil && o.Planner.Asks(a) {
-		err = p.forecast(ctx, o, file, stored)
+		err = p.forecast(ctx, o, file, stored.Fingerprints)
 	}
 	return p, err
 }

@@ -45,6 +45,9 @@ type DocumentReport struct {
 	Entities  int     `json:"entities"`
 	Relations int     `json:"relations"`
 	Seconds   float64 `json:"seconds"` // of work on this file, waiting excluded
+	// FailedChunks of Chunks gave nothing, because a model's answer could not be
+	// used. The document is in the graph without them, and tried again next time.
+	FailedChunks int `json:"failed_chunks,omitempty"`
 	// Reason says why the file was processed, skipped or refused, and what was
 	// noted on the way.
 	Reason string `json:"reason"`
@@ -150,6 +153,18 @@ func EndedBy(ctx context.Context, err error) bool {
 
 // FailedCount is the number of files that failed.
 func (r *Report) FailedCount() int { return r.Totals.Status[Failed] }
+
+// IncompleteCount is the number of files that are in the graph without some of
+// their chunks' facts.
+func (r *Report) IncompleteCount() int {
+	n := 0
+	for _, d := range r.Documents {
+		if d.FailedChunks > 0 {
+			n++
+		}
+	}
+	return n
+}
 
 // Wrote reports whether the graph's documents changed.
 func (r *Report) Wrote() bool {

@@ -92,7 +92,9 @@ func (e *Extractions) load(f graph.Fingerprints) extracted {
 func (e *Extractions) save(f graph.Fingerprints, keys []string, chunks []chunkers.Chunk, extractions []graph.Extraction) error {
 	entry := make(extracted, len(keys))
 	for i, key := range keys {
-		entry[key] = extractions[i].Moved(-chunks[i].Range.Start)
+		if extractions[i].Failed == "" {
+			entry[key] = extractions[i].Moved(-chunks[i].Range.Start)
+		}
 	}
 	data := bytes.NewBuffer(make([]byte, sha256.Size))
 	packed, err := flate.NewWriter(data, flate.BestSpeed)

@@ -314,7 +314,7 @@ func (r *run) readAndParse(ctx context.Context, w *work) error {
 	w.current.Content = hash
 	w.why = planner.WhyNew
 	if w.stored {
-		w.why = planner.Compare(r.stored[w.path].Fingerprints, w.current)
+		w.why = whyOf(r.stored[w.path], w.current)
 	}
 	if w.why == planner.WhyNone && !r.Force {
 		return nil
@@ -337,7 +337,7 @@ func (r *run) extractAll(ctx context.Context, loaded <-chan *work, done chan<- *
 			done <- w
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case isSetup(err):
+		case isSetup(err), spent(err):
 			return err
 		default:
 			r.fail(w, err)

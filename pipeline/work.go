@@ -14,6 +14,7 @@ import (
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/llm"
 	"graphmill/planner"
 	"graphmill/resolvers"
 )
@@ -55,9 +56,9 @@ type work struct {
 	path       string // as shown and stored: with the source's name in front
 	assignment planner.Assignment
 	why        planner.Why
-	stored     bool // the graph holds a document of this path
+	stored     bool                  // the graph holds a document of this path
 	from       *store.StoredDocument // under whose path the file was, if it moved
-	deferred   bool // to a run that has the graph for itself
+	deferred   bool                  // to a run that has the graph for itself
 	current    graph.Fingerprints
 	document   *corpus.Document
 	rows       graph.DocumentGraph
@@ -65,6 +66,7 @@ type work struct {
 	merges     []resolvers.Merge
 	seconds    float64
 	reused     int // chunks whose extraction was taken over
+	failed     failures
 	notes      []string
 }
 
@@ -119,6 +121,7 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	w.merges = resolution.Merges
 	for i := range extractions {
 		w.pruned.Add(extractions[i].Pruned)
+		w.failed.add(i, extractions[i].Failed)
 	}
 	w.rows, err = assemble.Document(assemble.Input{
 		Document: w.document, ID: r.documentID(w.path), Path: w.path,
@@ -129,7 +132,7 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	w.rows.Document.Status = string(w.status())
+	w.rows.Document.Status, w.rows.Document.FailedChunks = string(w.status()), w.failed.chunks
 	// What the store would refuse concerns this file and must not end the run.
 	if err := w.change().Validate(); err != nil {
 		return err
@@ -234,6 +237,10 @@ func kindOf(err error) string {
 		return string(file.Kind)
 	case errors.As(err, &limit):
 		return "limit"
+	case errors.Is(err, llm.ErrBudget):
+		return "budget"
+	case errors.Is(err, llm.ErrUnavailable):
+		return "model_unavailable"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
 	default:

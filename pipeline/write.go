@@ -122,7 +122,8 @@ func (w *work) report() DocumentReport {
 	return DocumentReport{
 		Path: w.path, Status: w.status(), Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,
 		Chunks: len(w.rows.Chunks), Reused: w.reused, Entities: len(w.rows.Entities), Relations: len(w.rows.Relations),
-		Reason: w.reason(),
+		FailedChunks: w.failed.chunks,
+		Reason:       w.reason(),
 	}
 }
 
@@ -137,6 +138,9 @@ func (w *work) reason() string {
 	}
 	if len(w.rows.Chunks) == 0 {
 		parts = append(parts, "it holds no text")
+	}
+	if w.failed.chunks > 0 {
+		parts = append(parts, w.failed.of(len(w.rows.Chunks)))
 	}
 	return strings.Join(append(parts, w.notes...), "; ")
 }

@@ -13,7 +13,10 @@ const (
 	WhyOntology Why = "ontology" // extraction would look for something else
 	WhyModel    Why = "model"    // the models' weights changed
 	WhyFormat   Why = "format"   // parser or rows changed with the program
-	WhyNone     Why = "none"     // it is current
+	// WhyIncomplete: some of its chunks gave nothing the last time. No fingerprint
+	// says so; the store does.
+	WhyIncomplete Why = "incomplete"
+	WhyNone       Why = "none" // it is current
 )
 
 // Compare says why a file must be processed, given the fingerprints stored with

@@ -27,6 +27,9 @@ type Document struct {
 	Status       string // of the last run that touched it: "ingested", "updated", "reextracted", "empty"
 	// Counts of this document's own rows.
 	ChunkCount, EntityCount, RelationCount int
+	// FailedChunks of them gave nothing, because a model's answer could not be
+	// used: the next run tries the document again.
+	FailedChunks int
 }
 
 // Fingerprints decide whether a document must be processed again and say why.

@@ -6,7 +6,7 @@
 // # The layout
 //
 //	(:Document {id, path, folder, title, date, format, size_bytes, pages, metadata (JSON object), status, plan,
-//	            chunk_count, entity_count, relation_count, content_hash, plan_hash, ontology_hash, model_hash, format_hash})
+//	            chunk_count, entity_count, relation_count, failed_chunks, content_hash, plan_hash, ontology_hash, model_hash, format_hash})
 //	  -[:PART_OF {index}]-> (:Chunk)      -[:HAS_SECTION]-> (:__Section__)
 //	(:Chunk {id, text, index, token_count, start_char, end_char, first_page, last_page, first_line, last_line,
 //	         context_header, content_key, search_text, embedding, embedding_pending})  -[:NEXT_CHUNK]-> (:Chunk)

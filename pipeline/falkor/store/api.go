@@ -45,6 +45,7 @@ type StoredDocument struct {
 	Chunks       int
 	Entities     int
 	Relations    int
+	FailedChunks int // that gave nothing: the document is to be processed again
 }
 
 // Meta and Counts are what the graph says of itself.

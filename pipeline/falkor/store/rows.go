@@ -110,6 +110,14 @@ func orNull(s string) any {
 	return s
 }
 
+// orNone leaves a number out where it would be 0.
+func orNone(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
 func (t *transaction) deleteChunks(ids []string) {
 	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (c:Chunk {id: id}) DETACH DELETE c`, over("ids", ids)))
 }
@@ -388,6 +396,7 @@ func documentRow(c Change) cypher.Record {
 		{Name: "chunk_count", Value: len(c.Graph.Chunks)},
 		{Name: "entity_count", Value: len(c.Graph.Entities)},
 		{Name: "relation_count", Value: len(c.Graph.Relations)},
+		{Name: "failed_chunks", Value: orNone(d.FailedChunks)},
 		{Name: "content_hash", Value: d.Fingerprints.Content},
 		{Name: "plan_hash", Value: d.Fingerprints.Plan},
 		{Name: "ontology_hash", Value: d.Fingerprints.Ontology},
