@@ -12,7 +12,7 @@ import (
 
 // Client asks one model. It implements [Chat].
 type Client struct {
-	*sender
+	sender   *sender
 	options  Options
 	provider provider
 	flights  flights
@@ -44,7 +44,7 @@ func New(o Options) (*Client, error) {
 // Fingerprint implements [Chat]. An address of one's own is part of it, hashed:
 // two servers may call different models the same.
 func (c *Client) Fingerprint() string {
-	s := fmt.Sprintf("%s t=%g", c.identity(), c.options.Temperature)
+	s := fmt.Sprintf("%s t=%g", c.sender.identity(), c.options.Temperature)
 	if c.options.Seed != 0 {
 		s += fmt.Sprintf(" seed=%d", c.options.Seed)
 	}
@@ -87,7 +87,7 @@ func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if c.Cache == nil {
+	if c.sender.Cache == nil {
 		return c.ask(ctx, r, schema)
 	}
 	key := c.key(r)
@@ -96,13 +96,13 @@ func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer leave()
-	if text, ok := c.Cache.answer(key); ok && usable(text, r, schema) == nil {
-		c.sender.Meter.cached(ctx, c.Model, r.Purpose, 1)
+	if text, ok := c.sender.Cache.answer(key); ok && usable(text, r, schema) == nil {
+		c.sender.Meter.cached(ctx, c.sender.Model, r.Purpose, 1)
 		return Answer{Text: text, Cached: true}, nil
 	}
 	answer, err := c.ask(ctx, r, schema)
 	if err == nil {
-		c.Cache.keepAnswer(key, entryInfo{Model: c.Fingerprint(), Purpose: string(r.Purpose), Usage: answer.Usage}, answer.Text)
+		c.sender.Cache.keepAnswer(key, entryInfo{Model: c.Fingerprint(), Purpose: string(r.Purpose), Usage: answer.Usage}, answer.Text)
 	}
 	return answer, err
 }
@@ -130,10 +130,10 @@ func (c *Client) ask(ctx context.Context, r Request, schema *checker) (Answer, e
 		if reason == nil {
 			return Answer{Text: text, Usage: sum}, nil
 		}
-		c.Log.Debug("an answer cannot be used", "model", c.Model, "purpose", r.Purpose, "file", fileOf(ctx), "ask", ask,
-			"reason", reason.Error(), "cut_off", got.cutOff, "answer", c.mask(got.text))
+		c.sender.Log.Debug("an answer cannot be used", "model", c.sender.Model, "purpose", r.Purpose, "file", fileOf(ctx), "ask", ask,
+			"reason", reason.Error(), "cut_off", got.cutOff, "answer", c.sender.mask(got.text))
 		if ask == 2 || got.declined != "" {
-			e := &UnusableError{Model: c.Model, Reason: reason.Error(), Answer: got.text}
+			e := &UnusableError{Model: c.sender.Model, Reason: reason.Error(), Answer: got.text}
 			if got.cutOff {
 				e.Hint = "raise the bound on an answer's tokens, or make the chunks smaller"
 			}
@@ -183,14 +183,14 @@ func (c *Client) askOnce(ctx context.Context, r Request, q query) (reply, Usage,
 		case !errors.As(err, &refused) || !isRefusal(refused.Status):
 			return got, sum, err
 		case tooLong(refused.Reason):
-			return got, sum, &UnusableError{Model: c.Model, Reason: refused.Reason, Hint: "make the chunks smaller, or take a model with a larger window"}
+			return got, sum, &UnusableError{Model: c.sender.Model, Reason: refused.Reason, Hint: "make the chunks smaller, or take a model with a larger window"}
 		case q.quirks.learn(refused.Reason):
 		case r.Schema != nil && level+1 < len(forms):
 			level++
 		default:
 			return got, sum, first
 		}
-		c.Log.Debug("a request is refused and sent in another form", "model", c.Model, "form", q.form, "why", c.mask(refused.Reason))
+		c.sender.Log.Debug("a request is refused and sent in another form", "model", c.sender.Model, "form", q.form, "why", c.sender.mask(refused.Reason))
 	}
 }
 
@@ -242,7 +242,7 @@ func (c *Client) call(ctx context.Context, r Request, q query) (reply, Usage, er
 	}
 	input := estimate(parts...)
 	var got reply
-	usage, err := c.do(ctx, job{
+	usage, err := c.sender.do(ctx, job{
 		purpose: r.Purpose,
 		most:    Usage{Calls: 1, InputTokens: input, OutputTokens: q.maxTokens},
 		send: func(ctx context.Context) (took, error) {

@@ -74,6 +74,8 @@ func judge(response *http.Response, body []byte) *fault {
 		f.what = "the reply is empty"
 	case trimmed[0] != '{':
 		f.what, f.message = "the reply is "+kindOf(response, trimmed)+", not JSON", excerpt(string(trimmed))
+	case !json.Valid(trimmed) && (bytes.Contains(trimmed, []byte("NaN")) || bytes.Contains(trimmed, []byte("Infinity"))):
+		f.what = "the reply holds NaN or Infinity, which JSON has not"
 	case !json.Valid(trimmed):
 		f.what = "the reply is half a JSON document, or a damaged one"
 	default:

@@ -1,8 +1,6 @@
 package llmtest
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"hash/fnv"
 	"math"
@@ -185,11 +183,7 @@ func vectors(call Call, reply Reply, input int) string {
 	}
 	data := make([]any, 0, len(values))
 	for i, value := range values {
-		var embedding any = value
-		if reply.Base64 {
-			embedding = packed(value)
-		}
-		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": embedding})
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": value})
 	}
 	if reply.Reversed {
 		slices.Reverse(data)
@@ -199,14 +193,6 @@ func vectors(call Call, reply Reply, input int) string {
 		out["usage"] = map[string]any{"prompt_tokens": input, "total_tokens": input}
 	}
 	return encode(out)
-}
-
-func packed(value []float64) string {
-	var raw []byte
-	for _, x := range value {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(x)))
-	}
-	return base64.StdEncoding.EncodeToString(raw)
 }
 
 // Vector is the vector that the server gives a text: 1,536 numbers unless asked

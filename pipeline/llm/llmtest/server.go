@@ -58,7 +58,6 @@ type Reply struct {
 	Output   int
 	Vectors  [][]float64 // of embeddings; nil: [Vector] of each input
 	Reversed bool        // embeddings come in another order than asked
-	Base64   bool        // embeddings come as base64
 
 	// The faults. Each takes the place of a regular reply.
 	Status      int           // of HTTP, with an error's body
