@@ -11,6 +11,7 @@ import (
 
 	"graphmill/commandline"
 	"graphmill/pipeline"
+	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/falkor/store"
 )
 
@@ -23,29 +24,67 @@ type statusResult struct {
 	Dimension       int                       `json:"dimension,omitempty"`
 	FinalizePending bool                      `json:"finalize_pending"`
 	Counts          store.Counts              `json:"counts"`
+	Stale           *stale                    `json:"stale,omitempty"`
 	Documents       []pipeline.DocumentReport `json:"documents"`
 }
+
+// statusKeys are the settings that comparing with files and configuration needs.
+var statusKeys = []string{"root", "source", "ontology", "corpus.include", "corpus.exclude", "extractors.gliner.model_dir"}
 
 func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "show what the graph holds: documents, counts, models",
-		Args:  cobra.NoArgs,
+		Short: "show what the graph holds, and what of it is stale and why",
+		Long: `status shows the graph's documents, counts and models, and how many files the next run would process, by reason:
+
+  missing     the graph has no document of the file
+  content     the file changed
+  plan        strategies or their numbers changed
+  ontology    extraction would look for something else
+  model       the weights of an extraction model changed
+  format      the program reads or stores files in another way
+  incomplete  some of its chunks gave nothing the last time
+  gone        the document's file is gone; forget or run --mirror removes it
+  failed      the file cannot be read
+  none        it is current
+
+With a files root each file is read and compared; without one, only plan, ontology, model and format are. --files lists
+each file's reason. It writes nothing.`,
+		Example: "  ingestd status\n  ingestd status --root corpus --files",
+		Args:    cobra.NoArgs,
 	}
-	return a.verb(cmd, nil, func(ctx context.Context, _ []string) error {
-		s, err := a.connect(ctx)
-		if err != nil {
-			return err
-		}
-		result, err := s.status(ctx)
-		if err = errors.Join(err, s.close()); err != nil {
-			return err
-		}
-		return a.Print(result, func(w io.Writer) { result.print(w, a.Config.Quiet) })
-	})
+	var files bool
+	cmd.Flags().BoolVar(&files, "files", false, "list each file with its reason")
+	return a.verb(cmd, statusKeys, func(ctx context.Context, _ []string) error { return a.status(ctx, files) })
 }
 
-func (s *session) status(ctx context.Context) (*statusResult, error) {
+func (a *app) status(ctx context.Context, files bool) error {
+	var root *corpus.Root
+	if a.Config.Root != "" {
+		var err error
+		if root, err = a.openRoot(); err != nil {
+			return err
+		}
+		defer root.Close()
+	}
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := s.status(ctx, root, files)
+	if err = errors.Join(err, s.close()); err != nil {
+		return err
+	}
+	if err := a.Print(result, func(w io.Writer) { result.print(w, a.Config.Quiet, files) }); err != nil {
+		return err
+	}
+	if !result.Exists {
+		return commandline.Usage("graph %s holds nothing yet; `ingestd run --root DIR` fills it, --graph and --tenant name another", result.Graph)
+	}
+	return nil
+}
+
+func (s *session) status(ctx context.Context, root *corpus.Root, files bool) (*statusResult, error) {
 	meta, err := s.store.Meta(ctx)
 	if err != nil {
 		return nil, err
@@ -73,25 +112,20 @@ func (s *session) status(ctx context.Context) (*statusResult, error) {
 		result.Documents = append(result.Documents, document)
 	}
 	sort.Slice(result.Documents, func(i, j int) bool { return result.Documents[i].Path < result.Documents[j].Path })
-	return result, nil
-}
-
-// incomplete is how many documents have chunks that gave nothing.
-func (r *statusResult) incomplete() (n int) {
-	for _, d := range r.Documents {
-		if d.FailedChunks > 0 {
-			n++
-		}
+	if meta.Exists || root != nil {
+		result.Stale, err = s.stale(ctx, meta, root, files)
 	}
-	return n
+	return result, err
 }
 
-func (r *statusResult) print(w io.Writer, quiet bool) {
+func (r *statusResult) print(w io.Writer, quiet, files bool) {
 	if !r.Exists {
-		fmt.Fprintf(w, "graph %s holds nothing yet; `ingestd run --root DIR` fills it\n", r.Graph)
+		if r.Stale != nil {
+			r.Stale.print(w, files)
+		}
 		return
 	}
-	if !quiet {
+	if !quiet && !files {
 		textPrinter{w, quiet}.storedRows(r.Documents)
 	}
 	c := r.Counts
@@ -103,12 +137,10 @@ func (r *statusResult) print(w io.Writer, quiet bool) {
 		}
 		fmt.Fprintf(w, "source %s: %s\n", commandline.Printable(name), commandline.Printable(dir))
 	}
-	if n := r.incomplete(); n > 0 {
-		fmt.Fprintf(w, "incomplete: %d documents lack what some of their chunks state; the next `ingestd run` tries them again\n", n)
-	}
 	if r.EmbeddingModel != "" {
 		fmt.Fprintf(w, "vectors: %s, %d dimensions\n", r.EmbeddingModel, r.Dimension)
 	}
+	r.Stale.print(w, files)
 	if r.FinalizePending {
 		fmt.Fprintln(w, "not finalized: some vectors, indexes or counts are missing or stale; run `ingestd finalize`")
 	}

@@ -41,6 +41,7 @@ type StoredDocument struct {
 	Status       string
 	Plan         string
 	Fingerprints graph.Fingerprints
+	Format       string
 	SizeBytes    int64
 	Chunks       int
 	Entities     int
