@@ -11,6 +11,7 @@ import (
 	"graphmill/ingestd/tools"
 	"graphmill/pipeline"
 	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
 	"graphmill/toolserver"
 )
@@ -54,7 +55,7 @@ func (b *writer) Ingest(ctx context.Context, work tools.Work) (*tools.Outcome, e
 
 // together does something while others may add to the graph.
 func (b *writer) together(ctx context.Context, do func(ctx context.Context, s *session) error) error {
-	return b.alone(ctx, do)
+	return b.holding(ctx, (*store.Store).AcquireShared, do)
 }
 
 func (b *writer) newIngestion(ctx context.Context, work tools.Work) (*ingestion, error) {

@@ -62,11 +62,13 @@ func (s *Store) Commit(ctx context.Context, changes []Change) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	transaction, err := s.plan(ctx, changes, sortedKeys(seen), sortedKeys(moved))
-	if err != nil {
-		return err
-	}
-	return s.exec(ctx, fmt.Sprintf("commit %s", titles(changes)), transaction.statements...)
+	return s.serially(ctx, func() error {
+		transaction, err := s.plan(ctx, changes, sortedKeys(seen), sortedKeys(moved))
+		if err != nil {
+			return err
+		}
+		return s.exec(ctx, fmt.Sprintf("commit %s", titles(changes)), transaction.statements...)
+	})
 }
 
 func titles(changes []Change) string {

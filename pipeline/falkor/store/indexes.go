@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"graphmill/pipeline/falkor/cypher"
@@ -104,8 +105,8 @@ func (s *Store) makeRangeIndexes(ctx context.Context, have []shape.Index, later 
 		if want.edge {
 			statement = cypher.New(`CREATE INDEX FOR ()-[n:«label»]-() ON (n.«property»)`, nil)
 		}
-		if err := s.alter(ctx, "make index", statement.WithLabel("label", want.label).WithLabel("property", want.property)); err != nil {
-			return made, err
+		if err := s.alter(ctx, "make index", statement.WithLabel("label", want.label).WithLabel("property", want.property)); err != nil && !strings.Contains(err.Error(), "already indexed") {
+			return made, err // another that shares the lock may have been faster
 		}
 		made = true
 	}

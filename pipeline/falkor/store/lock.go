@@ -23,13 +23,18 @@ var ErrLockLost = errors.New("the graph's lock was taken over by another process
 
 // HeldError says who holds the graph.
 type HeldError struct {
-	Graph string
-	Owner LockOwner
+	Graph  string
+	Owner  LockOwner
+	Others int // that share it with him
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("lock graph %s: `ingestd %s` (pid %d on %s) holds it since %s; wait for it, or give --wait",
-		e.Graph, e.Owner.Verb, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339))
+	others, holds := "", "holds"
+	if e.Others > 0 {
+		others, holds = fmt.Sprintf(" and %d more", e.Others), "hold"
+	}
+	return fmt.Sprintf("lock graph %s: `ingestd %s` (pid %d on %s)%s %s it since %s; wait for it, or give --wait",
+		e.Graph, e.Owner.Verb, e.Owner.PID, e.Owner.Host, others, holds, e.Owner.Since.Format(time.RFC3339))
 }
 
 // DefaultLease is how long a lock outlives a holder that is silent: long enough
@@ -42,14 +47,20 @@ const lockPoll = 200 * time.Millisecond
 // the background, and a fencing token that grows with every holder and that every
 // statement checks.
 type Lock struct {
-	store    *Store
-	lockKey  string
-	fenceKey string
-	value    string // what the key holds while it is ours
-	token    int64
-	lease    time.Duration
-	prepared bool // the graph knows the token; guarded by Store.writing
-	building bool // range indexes are left for later; guarded by Store.writing
+	store     *Store
+	shared    bool   // beside others that add, too
+	lockKey   string // who has the lock alone
+	sharedKey string // who share it
+	intentKey string // who waits to have it alone
+	turnKey   string // which of those who share it commits
+	fenceKey  string // how often it was taken alone
+	value     string // names this holder
+	count     int64  // of fenceKey, when it became ours
+	lease     time.Duration
+	patient   bool // it waits to have the lock alone
+	prepared  bool // the graph knows the token; guarded by Store.writing
+	building  bool // range indexes are left for later; guarded by Store.writing
+	read      *int // of a shared lock: commits when a commit under way began to read; guarded by Store.writing
 
 	lost     chan struct{}
 	loseOnce sync.Once
@@ -62,6 +73,10 @@ type Lock struct {
 // is taken over at once, one elsewhere when its lease has run out. A lease of 0
 // means DefaultLease.
 func (s *Store) Acquire(ctx context.Context, owner LockOwner, lease, wait time.Duration) (*Lock, error) {
+	return s.acquire(ctx, owner, lease, wait, false)
+}
+
+func (s *Store) acquire(ctx context.Context, owner LockOwner, lease, wait time.Duration, shared bool) (*Lock, error) {
 	if s.held() != nil {
 		return nil, fmt.Errorf("lock graph %s: this process holds it already", s.options.Graph)
 	}
@@ -78,27 +93,17 @@ func (s *Store) Acquire(ctx context.Context, owner LockOwner, lease, wait time.D
 	if err != nil {
 		return nil, err
 	}
+	key := "graphmill:{" + s.options.Graph + "}:" // the braces put all keys of a graph where it is itself in a cluster
 	l := &Lock{
-		store: s, value: string(value), lease: lease,
-		// The braces put all keys of a graph where the graph itself is in a cluster.
-		lockKey:  "graphmill:{" + s.options.Graph + "}:lock",
-		fenceKey: "graphmill:{" + s.options.Graph + "}:fence",
-		lost:     make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+		store: s, value: string(value), lease: lease, shared: shared, patient: wait > 0 && !shared,
+		lockKey: key + "lock", sharedKey: key + "shared", intentKey: key + "waiting", turnKey: key + "turn", fenceKey: key + "fence",
+		lost: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	for deadline := time.Now().Add(wait); ; {
-		err := l.try(ctx)
-		if err == nil {
-			break
+	if err := l.await(ctx, wait); err != nil {
+		if l.patient {
+			l.giveUp(ctx)
 		}
-		var held *HeldError
-		if !errors.As(err, &held) || !time.Now().Before(deadline) {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(min(lockPoll, time.Until(deadline))):
-		}
+		return nil, err
 	}
 	s.mu.Lock()
 	s.lock = l
@@ -107,19 +112,27 @@ func (s *Store) Acquire(ctx context.Context, owner LockOwner, lease, wait time.D
 	return l, nil
 }
 
-// try takes a free lock or a dead holder's.
-//
-// Dies between the two writes: the lock stands without a new token and is taken
-// over or runs out; the former holder's token is good until the next holder, who
-// reads the graph only after raising it.
-func (l *Lock) try(ctx context.Context) error {
-	db := l.store.client.Redis()
-	free, err := db.SetNX(ctx, l.lockKey, l.value, l.lease).Result()
-	if err == nil && !free {
-		err = l.takeOver(ctx)
+// await tries to take the lock until that works, or for as long as wait says.
+func (l *Lock) await(ctx context.Context, wait time.Duration) error {
+	for deadline := time.Now().Add(wait); ; {
+		err := l.try(ctx)
+		var held *HeldError
+		if err == nil || !errors.As(err, &held) || !time.Now().Before(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(lockPoll, time.Until(deadline))):
+		}
 	}
-	if err == nil {
-		l.token, err = db.Incr(ctx, l.fenceKey).Result()
+}
+
+// try takes a free lock or a dead holder's.
+func (l *Lock) try(ctx context.Context) error {
+	err := l.take(ctx)
+	if err == nil && !l.shared {
+		l.count, err = l.store.client.Redis().Incr(ctx, l.fenceKey).Result()
 	}
 	if held := (*HeldError)(nil); errors.As(err, &held) {
 		return held
@@ -127,30 +140,8 @@ func (l *Lock) try(ctx context.Context) error {
 	return l.store.client.Wrap("use the lock of graph "+l.store.options.Graph, err)
 }
 
-// takeOver replaces a dead local holder's value, unless somebody else was faster.
-func (l *Lock) takeOver(ctx context.Context) error {
-	err := l.store.client.Redis().Watch(ctx, func(tx *redis.Tx) error {
-		text, err := tx.Get(ctx, l.lockKey).Result()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return err
-		}
-		var owner LockOwner
-		if err == nil {
-			if json.Unmarshal([]byte(text), &owner) != nil || !owner.dead() {
-				return &HeldError{Graph: l.store.options.Graph, Owner: owner}
-			}
-		}
-		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			p.Set(ctx, l.lockKey, l.value, l.lease)
-			return nil
-		})
-		return err
-	}, l.lockKey)
-	if errors.Is(err, redis.TxFailedErr) {
-		return &HeldError{Graph: l.store.options.Graph, Owner: LockOwner{Verb: "run", Host: "another process", Since: time.Now()}}
-	}
-	return err
-}
+// token is what every statement of this holder compares with the graph's.
+func (l *Lock) token() int64 { return tokenOf(l.count, l.shared) }
 
 // check asks whether another holder raised the token since.
 func (l *Lock) check(ctx context.Context) error {
@@ -159,8 +150,8 @@ func (l *Lock) check(ctx context.Context) error {
 		return ErrLockLost
 	default:
 	}
-	token, err := l.store.client.Redis().Get(ctx, l.fenceKey).Int64()
-	if err == nil && token != l.token || errors.Is(err, redis.Nil) {
+	count, err := countOf(l.store.client.Redis().Get(ctx, l.fenceKey))
+	if err == nil && count != l.count {
 		l.lose()
 		return ErrLockLost
 	}
@@ -179,10 +170,10 @@ func (l *Lock) fence(ctx context.Context) error {
 	}
 	err := s.send(ctx, s.options.Graph, cypher.Chain(
 		cypher.New(`MERGE (m:__Meta__ {id: 'default'}) ON CREATE SET m.schema = $schema, m.finalize = 'pending', m.fence = $token`,
-			cypher.Params{"schema": shape.Schema, "token": l.token}),
+			cypher.Params{"schema": shape.Schema, "token": l.token()}),
 		cypher.New(`OPTIONAL MATCH (m:__Meta__ {id: 'default'})
-WITH range(0, 1, CASE WHEN coalesce(m.fence, 0) <= $token THEN 1 ELSE 0 END) AS fence`, cypher.Params{"token": l.token}),
-		cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.fence = $token`, cypher.Params{"token": l.token}),
+WITH range(0, 1, CASE WHEN coalesce(m.fence, 0) <= $token THEN 1 ELSE 0 END) AS fence`, cypher.Params{"token": l.token()}),
+		cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.fence = $token`, cypher.Params{"token": l.token()}),
 	))
 	if err != nil && strings.Contains(err.Error(), "step argument to range()") {
 		l.lose()
@@ -207,7 +198,12 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.store.mu.Unlock()
 	close(l.stop)
 	<-l.done
-	_, err := l.ifOurs(ctx, func(p redis.Pipeliner) { p.Del(ctx, l.lockKey) })
+	var err error
+	if l.shared {
+		err = l.store.client.Redis().ZRem(ctx, l.sharedKey, l.value).Err()
+	} else {
+		_, err = l.ifOurs(ctx, func(p redis.Pipeliner) { p.Del(ctx, l.lockKey) })
+	}
 	return l.store.client.Wrap("release lock of graph "+l.store.options.Graph, err)
 }
 
@@ -226,7 +222,7 @@ func (l *Lock) renew() {
 		}
 		asked := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), l.lease/3)
-		ours, err := l.ifOurs(ctx, func(p redis.Pipeliner) { p.PExpire(ctx, l.lockKey, l.lease) })
+		ours, err := l.renewOnce(ctx)
 		cancel()
 		switch {
 		case err == nil && ours:
@@ -244,6 +240,13 @@ func (l *Lock) renew() {
 	}
 }
 
+func (l *Lock) renewOnce(ctx context.Context) (ours bool, err error) {
+	if l.shared {
+		return l.renewShare(ctx)
+	}
+	return l.ifOurs(ctx, func(p redis.Pipeliner) { p.PExpire(ctx, l.lockKey, l.lease) })
+}
+
 // ifOurs does something to the lock key in a transaction if the key still holds
 // our value. A key that ran out while the engine was busy is ours again unless
 // the token was raised.
@@ -259,12 +262,12 @@ func (l *Lock) ifOurs(ctx context.Context, do func(redis.Pipeliner)) (bool, erro
 			return nil
 		}
 		if expired {
-			token, err := tx.Get(ctx, l.fenceKey).Int64()
-			if err != nil && !errors.Is(err, redis.Nil) {
+			count, err := countOf(tx.Get(ctx, l.fenceKey))
+			if err != nil || count != l.count {
 				return err
 			}
-			if token != l.token {
-				return nil
+			if _, sharing, _, err := l.sharers(ctx, tx); err != nil || sharing > 0 {
+				return err
 			}
 		}
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -276,7 +279,7 @@ func (l *Lock) ifOurs(ctx context.Context, do func(redis.Pipeliner)) (bool, erro
 		})
 		ours = err == nil
 		return err
-	}, l.lockKey, l.fenceKey)
+	}, l.lockKey, l.fenceKey, l.sharedKey)
 	if errors.Is(err, redis.TxFailedErr) {
 		return false, nil
 	}

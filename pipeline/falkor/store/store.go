@@ -14,8 +14,9 @@
 // nothing is taken back. It is also lost from the append-only file altogether on
 // a server whose default user has no rights.)
 //
-// Reading first is safe because one process writes a graph at a time. Every
-// statement checks the fencing token in the meta node before it does anything,
+// Reading first is safe because one process writes a graph at a time, or, where
+// several add to it, commits take turns and a statement finds that another came
+// between (see [Store.AcquireShared]). Every statement checks the fencing token in the meta node before it does anything,
 // so that a process which lost the lock unawares writes nothing.
 //
 // All merges are pure functions of the mentions and the evidence that support a
@@ -95,6 +96,10 @@ func (s *Store) Meta(ctx context.Context) (Meta, error) {
 func (s *Store) AddSource(ctx context.Context, name, root string) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	return s.serially(ctx, func() error { return s.addSource(ctx, name, root) })
+}
+
+func (s *Store) addSource(ctx context.Context, name, root string) error {
 	meta, err := s.Meta(ctx)
 	if err != nil {
 		return err
@@ -141,10 +146,24 @@ func (s *Store) read(ctx context.Context, statement cypher.Statement) (*conn.Row
 }
 
 // fenceCheck fails, and with it the whole statement, unless the meta node holds
-// the token: range takes no step of 0.
-func fenceCheck(token int64) cypher.Statement {
+// the token and, where read is given, no commit came since so many were counted:
+// range takes no step of 0.
+func fenceCheck(token int64, read *int) cypher.Statement {
+	if read != nil {
+		return cypher.New(`OPTIONAL MATCH (m:__Meta__ {id: 'default'})
+WITH range(0, 1, CASE WHEN m.fence = $token AND coalesce(m.commits, 0) = $read THEN 1 ELSE 0 END) AS fence`, cypher.Params{"token": token, "read": *read})
+	}
 	return cypher.New(`OPTIONAL MATCH (m:__Meta__ {id: 'default'})
 WITH range(0, 1, CASE WHEN m.fence = $token THEN 1 ELSE 0 END) AS fence`, cypher.Params{"token": token})
+}
+
+// fenceHolds reads whether the graph has the lock's token still.
+func (s *Store) fenceHolds(ctx context.Context, lock *Lock) (bool, error) {
+	rows, err := s.read(ctx, cypher.New(`MATCH (m:__Meta__ {id: 'default'}) RETURN m.fence AS fence`, nil))
+	if err != nil || rows.Len() == 0 {
+		return false, err
+	}
+	return int64(rows.Int(0, "fence")) == lock.token(), rows.Err()
 }
 
 // exec carries out statements as one, if this process still holds the lock. The
@@ -164,8 +183,13 @@ func (s *Store) exec(ctx context.Context, verb string, statements ...cypher.Stat
 	if err != nil {
 		return s.explain(verb, err)
 	}
-	err = s.send(ctx, s.options.Graph, cypher.Chain(append([]cypher.Statement{fenceCheck(lock.token)}, statements...)...))
+	err = s.send(ctx, s.options.Graph, cypher.Chain(append([]cypher.Statement{fenceCheck(lock.token(), lock.read)}, statements...)...))
 	if err != nil && strings.Contains(err.Error(), "step argument to range()") {
+		if lock.read != nil {
+			if holds, err := s.fenceHolds(ctx, lock); err != nil || holds {
+				return errors.Join(errOvertaken, err)
+			}
+		}
 		lock.lose()
 		err = ErrLockLost
 	}
