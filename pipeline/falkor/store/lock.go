@@ -15,6 +15,7 @@ import (
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
 	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/faultpoint"
 )
 
 // ErrLockLost says that another process took the graph over: what was about to
@@ -84,7 +85,7 @@ func (s *Store) acquire(ctx context.Context, owner LockOwner, lease, wait time.D
 		lease = DefaultLease
 	}
 	if owner.Since.IsZero() {
-		owner.Since = time.Now().UTC()
+		owner.Since = faultpoint.Now().UTC()
 	}
 	value, err := json.Marshal(struct {
 		LockOwner
@@ -130,9 +131,12 @@ func (l *Lock) await(ctx context.Context, wait time.Duration) error {
 
 // try takes a free lock or a dead holder's.
 func (l *Lock) try(ctx context.Context) error {
+	faultpoint.Reach("before", "lock")
 	err := l.take(ctx)
 	if err == nil && !l.shared {
+		faultpoint.Reach("without token in", "lock")
 		l.count, err = l.store.client.Redis().Incr(ctx, l.fenceKey).Result()
+		faultpoint.Reach("after", "lock")
 	}
 	if held := (*HeldError)(nil); errors.As(err, &held) {
 		return held
@@ -168,6 +172,7 @@ func (l *Lock) fence(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return s.explain("lock", err)
 	}
+	faultpoint.Reach("before", "fence")
 	err := s.send(ctx, s.options.Graph, cypher.Chain(
 		cypher.New(`MERGE (m:__Meta__ {id: 'default'}) ON CREATE SET m.schema = $schema, m.finalize = 'pending', m.fence = $token`,
 			cypher.Params{"schema": shape.Schema, "token": l.token()}),
@@ -179,6 +184,7 @@ WITH range(0, 1, CASE WHEN coalesce(m.fence, 0) <= $token THEN 1 ELSE 0 END) AS 
 		l.lose()
 		err = ErrLockLost
 	}
+	faultpoint.Reach("after", "fence")
 	return s.explain("lock", err)
 }
 
@@ -198,12 +204,14 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.store.mu.Unlock()
 	close(l.stop)
 	<-l.done
+	faultpoint.Reach("before", "release")
 	var err error
 	if l.shared {
 		err = l.store.client.Redis().ZRem(ctx, l.sharedKey, l.value).Err()
 	} else {
 		_, err = l.ifOurs(ctx, func(p redis.Pipeliner) { p.Del(ctx, l.lockKey) })
 	}
+	faultpoint.Reach("after", "release")
 	return l.store.client.Wrap("release lock of graph "+l.store.options.Graph, err)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"graphmill/pipeline/falkor/cypher"
 	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/faultpoint"
 	"graphmill/pipeline/graph"
 )
 
@@ -69,7 +70,9 @@ MERGE (n)-[:HAS_PROPERTY]->(p:Property {label: row.name}) SET p += row.p`, over(
 	}
 	err := lock.check(ctx)
 	if err == nil {
+		faultpoint.Reach("before", "ontology")
 		err = s.send(ctx, shape.OntologyGraph(s.options.Graph), cypher.Chain(statements...))
+		faultpoint.Reach("after", "ontology")
 	}
 	return s.explain("save ontology", err)
 }

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
+
+	"graphmill/pipeline/faultpoint"
 )
 
 // LocalOwner describes this process as a lock's owner.
@@ -19,7 +20,7 @@ func LocalOwner(verb string) (LockOwner, error) {
 	if err != nil {
 		return LockOwner{}, fmt.Errorf("name lock owner: %w", err)
 	}
-	return LockOwner{Host: host, BootID: bootID(), PID: os.Getpid(), ProcessStart: start, Verb: verb, Since: time.Now().UTC()}, nil
+	return LockOwner{Host: host, BootID: bootID(), PID: os.Getpid(), ProcessStart: start, Verb: verb, Since: faultpoint.Now().UTC()}, nil
 }
 
 // dead reports whether the owner is a process of this machine, in this process's

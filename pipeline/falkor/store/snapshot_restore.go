@@ -13,6 +13,7 @@ import (
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
 	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/faultpoint"
 )
 
 // ErrNotEmpty says that a graph stands where one is to be restored.
@@ -225,6 +226,7 @@ func (r *restorer) flush(ctx context.Context) error {
 		err = r.writeEdges(ctx)
 	}
 	r.nodes, r.edges = nil, nil
+	faultpoint.Reach("between", "batches")
 	return err
 }
 
@@ -344,6 +346,7 @@ func (s *Store) takePlace(ctx context.Context, built string) error {
 	if err != nil {
 		return s.client.Wrap("restore", err)
 	}
+	faultpoint.Reach("before", "swap")
 	_, err = db.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Rename(ctx, built, s.options.Graph)
 		if ontology > 0 {
@@ -353,6 +356,7 @@ func (s *Store) takePlace(ctx context.Context, built string) error {
 		}
 		return nil
 	})
+	faultpoint.Reach("after", "swap")
 	if err != nil && strings.Contains(err.Error(), "NOPERM") {
 		err = fmt.Errorf("%w; a restore needs +rename and +del", err)
 	}

@@ -36,6 +36,7 @@ import (
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
 	"graphmill/pipeline/falkor/shape"
+	"graphmill/pipeline/faultpoint"
 )
 
 // keepText bounds the memory that is kept for the next statement's text.
@@ -183,6 +184,7 @@ func (s *Store) exec(ctx context.Context, verb string, statements ...cypher.Stat
 	if err != nil {
 		return s.explain(verb, err)
 	}
+	faultpoint.Reach("before", verb)
 	err = s.send(ctx, s.options.Graph, cypher.Chain(append([]cypher.Statement{fenceCheck(lock.token(), lock.read)}, statements...)...))
 	if err != nil && strings.Contains(err.Error(), "step argument to range()") {
 		if lock.read != nil {
@@ -193,6 +195,7 @@ func (s *Store) exec(ctx context.Context, verb string, statements ...cypher.Stat
 		lock.lose()
 		err = ErrLockLost
 	}
+	faultpoint.Reach("after", verb)
 	return s.explain(verb, err)
 }
 
@@ -209,7 +212,9 @@ func (s *Store) alter(ctx context.Context, verb string, statement cypher.Stateme
 		err = lock.check(ctx)
 	}
 	if err == nil {
+		faultpoint.Reach("before", verb)
 		err = s.send(ctx, s.options.Graph, statement)
+		faultpoint.Reach("after", verb)
 	}
 	return s.explain(verb, err)
 }
