@@ -114,7 +114,7 @@ func (s *Store) empty(ctx context.Context) (bool, error) {
 // stands.
 func (s *Store) beside(lock *Lock) *Store {
 	b := &Store{client: s.client, options: Options{Graph: besideGraph(s.options.Graph), Version: s.options.Version}}
-	b.lock = &Lock{store: b, lockKey: lock.lockKey, fenceKey: lock.fenceKey, value: lock.value, token: lock.token, lease: lock.lease, lost: lock.lost}
+	b.lock = &Lock{store: b, lockKey: lock.lockKey, fenceKey: lock.fenceKey, value: lock.value, count: lock.count, lease: lock.lease, lost: lock.lost}
 	return b
 }
 
