@@ -20,7 +20,7 @@ BENCH_CORPUS ?= examples/corpus
 INTEROP_CORPUS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help deps clients build test test-race check fmt demo soak bench interop clean distclean tools
+.PHONY: help deps clients llm build test test-race check fmt demo soak bench interop clean distclean tools
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
@@ -44,7 +44,10 @@ check: tools ## formatting and go vet
 clients: tools ## install the MCP clients that the tests use into .deps/ (nothing when they are there)
 	-@scripts/fetch-clients
 
-test: deps clients check ## everything CI runs: checks, all tests, and the short ones again under the race detector
+llm: tools ## install the small language model that the tests ask into .deps/ (nothing when it is there)
+	-@scripts/fetch-llm
+
+test: deps clients llm check ## everything CI runs: checks, all tests, and the short ones again under the race detector
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...
 	$(GO) test -race -short -timeout $(TEST_TIMEOUT) ./...
 
