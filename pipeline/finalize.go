@@ -29,28 +29,34 @@ type FinalizeOptions struct {
 	Workers  int // calls of the embedder side by side; 0 means 1
 	// Reembed accepts an embedder other than the one that the graph's vectors
 	// are of, and makes all of them again.
-	Reembed  bool
-	Observer Observer // nil means Silent
+	Reembed bool
+	// MustNotMerge are pairs of names that are two things', whatever a resolver
+	// says.
+	MustNotMerge [][2]string
+	Observer     Observer // nil means Silent
 }
 
 // FinalizeReport is what finalize did.
 type FinalizeReport struct {
 	// Done says that the graph is searchable; the counts are set only then.
-	Done      bool                     `json:"done"`
-	Embedded  map[store.VectorKind]int `json:"embedded"`           // vectors made
-	Unusable  int                      `json:"unusable,omitempty"` // texts without anything to embed
-	Merged    int                      `json:"merged"`             // entities merged across documents beyond equal ids
-	Counts    store.Counts             `json:"counts"`             // the graph's, afterwards
-	Seconds   float64                  `json:"seconds"`
-	Embedding string                   `json:"embedding_model"`
+	Done     bool                     `json:"done"`
+	Embedded map[store.VectorKind]int `json:"embedded"`           // vectors made
+	Unusable int                      `json:"unusable,omitempty"` // texts without anything to embed
+	Merged   int                      `json:"merged"`             // entities that became part of another, beyond equal ids
+	Unmerged int                      `json:"unmerged,omitempty"` // entities that became one of their own again
+	// MergeGroupsSkipped counts groups of too many similar names to compare.
+	MergeGroupsSkipped int          `json:"merge_groups_skipped,omitempty"`
+	Counts             store.Counts `json:"counts"` // the graph's, afterwards
+	Seconds            float64      `json:"seconds"`
+	Embedding          string       `json:"embedding_model"`
 }
 
-// Finalize brings a graph from written to searchable: missing and stale vectors,
-// indexes, stored counts. It may be interrupted anywhere and run again: each
+// Finalize brings a graph from written to searchable: merged entities, missing
+// and stale vectors, indexes, stored counts. It may be interrupted anywhere and run again: each
 // page of vectors is stored before the next is made.
 //
 // Entities that several documents name alike share their id, so the exact
-// resolver leaves nothing to merge here; Merged counts what other resolvers do.
+// resolver leaves nothing to merge here; what others merge, they do here.
 func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	if o.Observer == nil {
 		o.Observer = Silent{}
@@ -68,6 +74,9 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	}
 	if err := o.Store.PrepareVectors(ctx, indexes); err != nil {
 		return report, err
+	}
+	if err := mergeEntities(ctx, o, report); err != nil {
+		return report, fmt.Errorf("merge entities: %w", err)
 	}
 	for _, kind := range []store.VectorKind{store.ChunkVector, store.EntityVector, store.RelationVector} {
 		if err := embedKind(ctx, o, kind, report); err != nil {

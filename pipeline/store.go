@@ -29,6 +29,7 @@ type Finalizer interface {
 	PendingCount(ctx context.Context, kind store.VectorKind) (int, error)
 	PendingVectors(ctx context.Context, kind store.VectorKind, limit int) ([]store.Pending, error)
 	StoreVectors(ctx context.Context, kind store.VectorKind, vectors []store.Vector) error
+	Merger
 	// PrepareVectors agrees on the embedder before any vector is stored; another
 	// one than the graph's is refused unless o.Reembed is set.
 	PrepareVectors(ctx context.Context, o store.IndexOptions) error

@@ -56,6 +56,44 @@ func Cluster(entities []Named, proposals []Proposal, apart func(a, b int) bool) 
 	return joinsOf(entities, group, members, proposed)
 }
 
+// Separate drops proposals that apart forbids, and of a name that is proposed
+// with both of a forbidden pair the less sure one: after IBM was kept apart from
+// International Business Machines, International Business Machines Corp. is not
+// IBM either.
+func Separate(proposals []Proposal, apart func(a, b int) bool) []Proposal {
+	neighbours := map[int]map[int]Proposal{}
+	note := func(a, b int, p Proposal) {
+		if neighbours[a] == nil {
+			neighbours[a] = map[int]Proposal{}
+		}
+		neighbours[a][b] = p
+	}
+	var forbidden []Proposal
+	for _, p := range proposals {
+		if apart(p.A, p.B) {
+			forbidden = append(forbidden, p)
+			continue
+		}
+		note(p.A, p.B, p)
+		note(p.B, p.A, p)
+	}
+	dropped := map[[2]int]bool{}
+	for _, f := range forbidden {
+		dropped[[2]int{f.A, f.B}] = true
+		for other, p := range neighbours[f.A] {
+			q, both := neighbours[f.B][other]
+			switch {
+			case !both:
+			case scores[p.Rule] < scores[q.Rule]:
+				dropped[[2]int{p.A, p.B}] = true
+			case scores[p.Rule] > scores[q.Rule]:
+				dropped[[2]int{q.A, q.B}] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(proposals), func(p Proposal) bool { return dropped[[2]int{p.A, p.B}] })
+}
+
 func ends(entities []Named, p Proposal) (small, large graph.EntityID) {
 	a, b := entities[p.A].ID, entities[p.B].ID
 	return min(a, b), max(a, b)

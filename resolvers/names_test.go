@@ -70,8 +70,7 @@ func alike(t *testing.T, a, b string, need Need) bool {
 	}
 	entities := []Named{named(a), named(b)}
 	proposals, _ := Propose(entities)
-	proposals = slices.DeleteFunc(proposals, func(p Proposal) bool { return p.Need > need })
-	return len(Cluster(entities, proposals, nil)) == 1
+	return len(Cluster(entities, Settle(proposals, func(Proposal) Need { return need }), nil)) == 1
 }
 
 func named(name string) Named {

@@ -31,7 +31,7 @@ type Proposal struct {
 	A, B  int // A < B
 	Rule  Rule
 	Score float64
-	Need  Need
+	Need  Need // of the texts; what is asked of [Settle]
 	short int
 }
 
@@ -41,9 +41,8 @@ const MaxBlock = 200
 
 // Propose compares names of one type that share a feature: folded name, name
 // without what stands around it, acronym, initials with surname, words but one.
-// The proposals come sorted by A and B and hold no short name that could be short
-// for two things that are not proposed as one. skipped counts the groups beyond
-// [MaxBlock].
+// The proposals come sorted by A and B. They are what the names alone allow:
+// [Settle] holds them to the texts. skipped counts the groups beyond [MaxBlock].
 func Propose(entities []Named) (proposals []Proposal, skipped int) {
 	taken := make([]written, len(entities))
 	blocks := map[string][]int{}
@@ -76,7 +75,30 @@ func Propose(entities []Named) (proposals []Proposal, skipped int) {
 			}
 		}
 	}
-	return unambiguous(proposals), skipped
+	sortProposals(proposals)
+	return proposals, skipped
+}
+
+// besideScore is that of a name that a text gives another for, whatever the rule.
+const besideScore = 0.98
+
+// Settle drops the proposals whose need the texts do not meet, and those of a
+// short name that could be short for two things which are not proposed as one. In
+// meets a caller says what the texts hold of a proposal's two names. Where a text
+// gives one name right beside the other, that decides.
+func Settle(proposals []Proposal, meets func(p Proposal) Need) []Proposal {
+	var settled []Proposal
+	for _, p := range proposals {
+		has := meets(p)
+		if has < p.Need {
+			continue
+		}
+		if p.Need = NeedNothing; has == NeedBeside && p.short != 0 {
+			p.Need, p.Score = NeedBeside, max(p.Score, besideScore)
+		}
+		settled = append(settled, p)
+	}
+	return unambiguous(settled)
 }
 
 func sortProposals(list []Proposal) {
@@ -117,43 +139,75 @@ func features(w written) []string {
 
 // unambiguous drops, for each name and rule, the proposals in which the name is
 // the short one, or none is, when two of them lead to names that are not proposed
-// as one: "Acme" is then neither Acme Inc. nor Acme GmbH.
+// as one: "Acme" is then neither Acme Inc. nor Acme GmbH. Those that stand beside
+// each other in a text are asked alone, if there are any.
 func unambiguous(proposals []Proposal) []Proposal {
-	joined := map[[2]int]bool{}
-	type way struct {
-		from int
-		rule Rule
-	}
-	ways := map[way][]int{}
+	proposed := map[[2]int]bool{}
+	ways := map[way][]Proposal{}
 	for _, p := range proposals {
-		joined[[2]int{p.A, p.B}] = true
-		if p.short <= 0 {
-			ways[way{p.A, p.Rule}] = append(ways[way{p.A, p.Rule}], p.B)
-		}
-		if p.short >= 0 {
-			ways[way{p.B, p.Rule}] = append(ways[way{p.B, p.Rule}], p.A)
+		proposed[[2]int{p.A, p.B}] = true
+		for _, w := range p.ways() {
+			ways[w] = append(ways[w], p)
 		}
 	}
-	torn := map[way]bool{}
-	for w, others := range ways {
-		for i, x := range others {
-			for _, y := range others[i+1:] {
-				if !joined[[2]int{min(x, y), max(x, y)}] {
-					torn[w] = true
-				}
+	dropped := map[[2]int]bool{}
+	for w, list := range ways {
+		beside := slices.DeleteFunc(slices.Clone(list), func(p Proposal) bool { return p.Need != NeedBeside })
+		decisive := list
+		if len(beside) > 0 {
+			decisive = beside
+		}
+		torn := tornBetween(w, decisive, proposed)
+		for _, p := range list {
+			if torn || len(beside) > 0 && p.Need != NeedBeside && tornBetween(w, append(slices.Clone(beside), p), proposed) {
+				dropped[[2]int{p.A, p.B}] = true
 			}
 		}
 	}
-	kept := proposals[:0]
+	var kept []Proposal
 	for _, p := range proposals {
-		if p.short <= 0 && torn[way{p.A, p.Rule}] || p.short >= 0 && torn[way{p.B, p.Rule}] {
-			continue
+		if !dropped[[2]int{p.A, p.B}] {
+			kept = append(kept, p)
 		}
-		kept = append(kept, p)
 	}
-	sortProposals(kept)
 	return kept
 }
+
+// way is a name that may be short for others by a rule.
+type way struct {
+	from int
+	rule Rule
+}
+
+// ways are the ends of a proposal that are short, or both where none is.
+func (p Proposal) ways() []way {
+	switch {
+	case p.short < 0:
+		return []way{{p.A, p.Rule}}
+	case p.short > 0:
+		return []way{{p.B, p.Rule}}
+	}
+	return []way{{p.A, p.Rule}, {p.B, p.Rule}}
+}
+
+// tornBetween reports whether proposals lead from a name to two that are not
+// proposed as one.
+func tornBetween(from way, list []Proposal, proposed map[[2]int]bool) bool {
+	for i, p := range list {
+		x := p.A + p.B - from.from
+		for _, q := range list[i+1:] {
+			y := q.A + q.B - from.from
+			if !proposed[[2]int{min(x, y), max(x, y)}] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Folded is the form in which two names are the same but for punctuation,
+// abbreviations and spellings.
+func Folded(name string) string { return take(name).fold }
 
 // Resolve implements [Resolver], see [Similar].
 func (s Similar) Resolve(ctx context.Context, mentions []graph.Mention) (Resolution, error) {

@@ -14,6 +14,7 @@ import (
 func found(entities []Named, apart func(a, b int) bool) []string {
 	proposals, _ := Propose(slices.Clone(entities))
 	var list []string
+	proposals = Settle(proposals, func(Proposal) Need { return NeedDocument })
 	for _, j := range Cluster(entities, proposals, apart) {
 		list = append(list, fmt.Sprintf("%s ← %s (%s)", entities[j.Kept].Names[0], entities[j.Merged].Names[0], j.Rule))
 	}
@@ -157,5 +158,24 @@ func TestJaroWinkler(t *testing.T) {
 		if got := jaroWinkler(pair[0], pair[1]); got < want-0.0001 || got > want+0.0001 {
 			t.Errorf("%q: %.4f, want %.4f", pair, got, want)
 		}
+	}
+}
+
+// TestTextsSettleWhatNamesCannot gives one meaning of an acronym in brackets.
+func TestTextsSettleWhatNamesCannot(t *testing.T) {
+	entities := namedAll("AI", "Artificial Intelligence", "Amnesty International", "CIA", "Central Intelligence Agency", "Culinary Institute of America")
+	proposals, _ := Propose(entities)
+	settled := Settle(proposals, func(p Proposal) Need {
+		if p.A == 0 && p.B == 1 || p.A == 3 && p.B == 4 {
+			return NeedBeside
+		}
+		return NeedNothing
+	})
+	var got []string
+	for _, j := range Cluster(entities, settled, nil) {
+		got = append(got, fmt.Sprintf("%s ← %s %.2f", entities[j.Kept].Names[0], entities[j.Merged].Names[0], j.Score))
+	}
+	if want := []string{"Artificial Intelligence ← AI 0.98", "Central Intelligence Agency ← CIA 0.98"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -17,7 +17,7 @@
 //	  -[:RELATES {rel_type, fact, description, src_name, tgt_name, score, source_chunk_ids, evidence, evidence_scores,
 //	              evidence_methods, evidence_src_names, evidence_tgt_names, spans (JSON {chunk: [{start, end}]}),
 //	              embedding, embedding_pending}]-> (:__Entity__)
-//	(:__Meta__ {id: 'default', schema, fence, commits, sources, embedding_model, embedding_dimension, finalize, counts (JSON)})
+//	(:__Meta__ {id: 'default', schema, fence, commits, sources, embedding_model, embedding_dimension, finalize, merging, counts (JSON)})
 //	(:__Run__ {id, verb, started, ended, status, totals (JSON), message})
 //	(:__GraphRAGConfig__ {id: 'default', embedding_model, embedding_dimension, sdk_version, updated_at})
 //
@@ -68,6 +68,8 @@ type Meta struct {
 	EmbeddingModel  string
 	Dimension       int
 	FinalizePending bool // rows changed since the last finalize
+	// Merging names the settings by which entities were merged last.
+	Merging string
 	// Commits counts the commits so far. Statements between two equal counts saw
 	// the same documents.
 	Commits int
@@ -102,7 +104,7 @@ func (x Index) Has(property, kind string) bool { return slices.Contains(x.Types[
 
 // metaColumns are what [decodeMeta] reads of a meta node m.
 const metaColumns = `m.schema AS schema, m.sources AS sources, m.embedding_model AS model, m.embedding_dimension AS dimension,
-       m.finalize AS finalize, m.commits AS commits, m.counts AS counts`
+       m.finalize AS finalize, m.merging AS merging, m.commits AS commits, m.counts AS counts`
 
 // ReadMeta reads the meta node, or for want of one what graphrag-sdk says of its
 // vectors.
@@ -127,6 +129,7 @@ func decodeMeta(rows *conn.Rows, graph string) (Meta, error) {
 		EmbeddingModel:  rows.String(0, "model"),
 		Dimension:       rows.Int(0, "dimension"),
 		FinalizePending: rows.String(0, "finalize") == "pending",
+		Merging:         rows.String(0, "merging"),
 		Commits:         rows.Int(0, "commits"),
 		Sources:         map[string]string{},
 	}

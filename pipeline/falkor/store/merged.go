@@ -53,7 +53,7 @@ func (s *Store) merged(ctx context.Context) (targets, error) {
 	}
 	active := targets{}
 	for _, m := range records {
-		if m.State == MergeActive {
+		if m.applied {
 			active[string(m.Merged)] = mergedInto{id: string(m.Kept), key: m.keptKey, kind: m.KeptType}
 		}
 	}

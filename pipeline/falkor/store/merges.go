@@ -39,6 +39,7 @@ type Merge struct {
 	Explanation string         `json:"explanation,omitempty"`
 	At          string         `json:"at,omitempty"` // when it was first recorded
 
+	applied bool // what is said of Merged stands with Kept
 	keptKey string
 }
 
@@ -72,7 +73,7 @@ func (s *Store) Merges(ctx context.Context) ([]Merge, error) {
 		rows, err := s.read(ctx, cypher.New(`MATCH (m:__Merge__) WHERE m.id > $after WITH m ORDER BY m.id LIMIT $page
 RETURN m.id AS id, m.state AS state, m.kept AS kept, m.merged AS merged, m.kept_name AS kept_name, m.merged_name AS merged_name,
        m.kept_type AS kept_type, m.merged_type AS merged_type, m.kept_key AS kept_key, m.rule AS rule, m.score AS score,
-       m.evidence AS evidence, m.explanation AS explanation, m.at AS at ORDER BY id`, cypher.Params{"after": after, "page": mergePage}))
+       m.evidence AS evidence, m.explanation AS explanation, m.at AS at, m.applied AS applied ORDER BY id`, cypher.Params{"after": after, "page": mergePage}))
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +83,7 @@ RETURN m.id AS id, m.state AS state, m.kept AS kept, m.merged AS merged, m.kept_
 				Kept: graph.EntityID(rows.String(i, "kept")), Merged: graph.EntityID(rows.String(i, "merged")),
 				KeptName: rows.String(i, "kept_name"), MergedName: rows.String(i, "merged_name"),
 				KeptType: rows.String(i, "kept_type"), MergedType: rows.String(i, "merged_type"), keptKey: rows.String(i, "kept_key"),
-				Rule: rows.String(i, "rule"), Score: rows.Float(i, "score"), Explanation: rows.String(i, "explanation"), At: rows.String(i, "at"),
+				Rule: rows.String(i, "rule"), Score: rows.Float(i, "score"), Explanation: rows.String(i, "explanation"), At: rows.String(i, "at"), applied: rows.Int(i, "applied") != 0,
 			}
 			if text := rows.String(i, "evidence"); text != "" {
 				if err := json.Unmarshal([]byte(text), &m.Evidence); err != nil {
@@ -106,8 +107,8 @@ RETURN m.id AS id, m.state AS state, m.kept AS kept, m.merged AS merged, m.kept_
 }
 
 // Decide writes records other than active ones: what an operator or a language
-// model said of pairs. What was active of them is undone by the next finalize,
-// which the graph waits for from here on.
+// model said of pairs. Nothing moves: what was merged of them is taken apart by
+// the next finalize, which the graph waits for from here on.
 //
 // Dies anywhere: all of them are recorded or none is.
 func (s *Store) Decide(ctx context.Context, records []Merge) error {
@@ -160,7 +161,6 @@ func (t *transaction) deleteRecords(ids []string) {
 
 // sameRecord reports whether a record says what another does.
 func sameRecord(a, b Merge) bool {
-	a.At, b.At, a.keptKey, b.keptKey = "", "", "", ""
 	evidence := slices.Equal(a.Evidence, b.Evidence)
 	a.Evidence, b.Evidence = nil, nil
 	a.Score, b.Score = rounded(a.Score), rounded(b.Score)

@@ -30,7 +30,7 @@ func merge(kept, merged string) store.Merge {
 
 func setMerges(t *testing.T, s *store.Store, merges ...store.Merge) store.Remerged {
 	t.Helper()
-	done, err := s.SetMerges(t.Context(), merges)
+	done, err := s.SetMerges(t.Context(), merges, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,9 @@ type Remerged struct {
 // is lost by a merge and an entity is a function of what stands with it.
 //
 // Dies anywhere: some groups of entities are as want says and recorded so, the
-// others as they were; the next call does the rest.
-func (s *Store) SetMerges(ctx context.Context, want []Merge) (Remerged, error) {
+// others as they were; the next call does the rest. settings names by what they
+// were found; it is recorded when all is done.
+func (s *Store) SetMerges(ctx context.Context, want []Merge, settings string) (Remerged, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	var done Remerged
@@ -43,7 +44,7 @@ func (s *Store) SetMerges(ctx context.Context, want []Merge) (Remerged, error) {
 	}
 	have, wanted := map[string]Merge{}, map[string]Merge{}
 	for _, m := range records {
-		if m.State == MergeActive {
+		if m.applied {
 			have[string(m.Merged)] = m
 		}
 	}
@@ -69,7 +70,8 @@ func (s *Store) SetMerges(ctx context.Context, want []Merge) (Remerged, error) {
 			}
 		}
 	}
-	return done, nil
+	return done, s.exec(ctx, "merge entities", cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.merging = $settings`,
+		cypher.Params{"settings": orNull(settings)}))
 }
 
 // batches lists the merged entities whose records differ, those that meet in one
@@ -295,19 +297,30 @@ WHERE coalesce(m.origin, row.f) = row.o MATCH (t:__Entity__ {id: row.t})
 CREATE (t)-[n:MENTIONED_IN]->(c) SET n = m SET n += row.p DELETE m`, over("rows", rows)))
 }
 
-// recordBatch writes the records of a batch.
+// recordBatch writes the records of a batch. What was decided of a merge that is
+// taken apart stays.
 func (t *transaction) recordBatch(batch []string, have, wanted map[string]Merge) {
 	var written []Merge
-	var gone []string
+	var gone, decided []string
 	for _, id := range batch {
 		w, ok := wanted[id]
 		if ok {
 			written = append(written, w)
 		}
-		if m := have[id]; m.ID != "" && m.ID != w.ID {
+		switch m := have[id]; {
+		case m.ID == "" || m.ID == w.ID:
+		case m.State == MergeActive:
 			gone = append(gone, m.ID)
+		default:
+			decided = append(decided, m.ID)
 		}
 	}
 	t.deleteRecords(gone)
+	t.add(len(decided), cypher.New(`UNWIND $ids AS id MATCH (m:__Merge__ {id: id}) SET m.applied = NULL`, over("ids", decided)))
 	t.records(written)
+	ids := make([]string, len(written))
+	for i, m := range written {
+		ids[i] = m.ID
+	}
+	t.add(len(ids), cypher.New(`UNWIND $ids AS id MATCH (m:__Merge__ {id: id}) SET m.applied = 1`, over("ids", ids)))
 }
