@@ -34,14 +34,19 @@ func windows(text string, room int) []string {
 }
 
 // cut is a place at or before size: behind a blank if there is one in the last
-// quarter, else between two characters. It is never 0.
+// quarter, else between two characters. It is behind the first one at least.
 func cut(text string, size int) int {
 	if size >= len(text) {
 		return len(text)
 	}
-	size = max(size, 1)
-	for size < len(text) && !utf8.RuneStart(text[size]) {
-		size++
+	_, first := utf8.DecodeRuneInString(text)
+	size = max(size, first)
+	// Back to a character's beginning; what is no UTF-8 is cut anywhere.
+	for back := 0; back < utf8.UTFMax && size-back >= first; back++ {
+		if utf8.RuneStart(text[size-back]) {
+			size -= back
+			break
+		}
 	}
 	if blank := strings.LastIndexFunc(text[:size], unicode.IsSpace); blank > size*3/4 {
 		_, width := utf8.DecodeRuneInString(text[blank:])
