@@ -132,7 +132,7 @@ type Plan struct {
 type Rule struct {
 	Match      string   // a glob under the root
 	Chunker    string   // "fixed", "sentence", "structural"
-	Extractors []string // "gliner", "pattern"; from `extractor:`, a name or a list
+	Extractors []string // "gliner", "pattern", "llm", "verify"; from `extractor:`, a name or a list
 	Resolver   string   // "exact"
 	MaxChunks  int      // 0 = plan.limits.max_chunks
 	// Parameters are the chunker's numbers that the rule sets, by the names in
@@ -204,7 +204,7 @@ const (
 type Embedder struct {
 	Kind      string `key:"kind"`      // one of the Embedder constants
 	ModelDir  string `key:"model_dir"` // onnx: "" = the model that comes with the program
-	Model     string `key:"model"`     // openai: its name at the provider
+	Model     string `key:"model"`     // openai: its name at the server; see RemoteModel
 	Dimension int    `key:"dimension"` // 0 = the model's own (hash: 384); onnx: must equal the model's
 	// SendDimensions asks the provider for vectors of Dimension also where the
 	// model's name does not say that it can shorten them.

@@ -21,6 +21,7 @@ func (l *loader) finish(cfg *Config) {
 	l.passwordFile(cfg, "falkor.reader.password")
 	l.passwordFile(cfg, "llm.openai.api_key")
 	l.passwordFile(cfg, "llm.anthropic.api_key")
+	l.passwordFile(cfg, "llm.azure.api_key")
 	l.crossChecks(cfg)
 	l.idleFalkor(cfg)
 	l.peerSettings(cfg)

@@ -171,12 +171,12 @@ func modelKeys() []Key {
 		{Name: "embedder.model_dir", Kind: KindPath, Default: "", Flag: "embedder-dir", DefaultNote: "the model that comes with the program",
 			Description: "Folder of a sentence embedding model: model.onnx, tokenizer.json, config.json."},
 		{Name: "embedder.model", Kind: KindText, Default: "", Flag: "embedder-model", DefaultNote: "none", rule: "a model's name, such as text-embedding-3-small",
-			Description: "Name of the model at the server, for embedder.kind openai."},
+			Description: "Name of the model at the server, for embedder.kind openai; PROVIDER/NAME for one of azure or ollama."},
 		{Name: "embedder.dimension", Kind: KindInt, Default: 0, Min: 0, Max: 4096, DefaultNote: "the model's own; hash: 384",
 			Description: "Length of a vector. An onnx model has its own, and another number is an error; a model text-embedding-3 is asked for that many."},
 		{Name: "embedder.send_dimensions", Kind: KindBool, Default: false,
 			Description: "Ask the server for embedder.dimension also where the model's name does not begin with text-embedding-3, as a deployment's at Azure."},
-		{Name: "embedder.batch", Kind: KindInt, Default: 64, Min: 1, Max: 2048,
+		{Name: "embedder.batch", Kind: KindInt, Default: 128, Min: 1, Max: 2048,
 			Description: "Most texts of one call to the server, for embedder.kind openai."},
 	}
 }
@@ -208,7 +208,7 @@ func runKeys() []Key {
 // reader of the graph does not; a test compares.
 var (
 	chunkerNames   = []string{"fixed", "sentence", "structural"}
-	extractorNames = []string{"gliner", "pattern"}
+	extractorNames = []string{"gliner", "llm", "pattern", "verify"}
 	resolverNames  = []string{"exact", "similar"}
 )
 

@@ -14,6 +14,8 @@ type LLM struct {
 	Model     string   `key:"model"` // "provider/name"; "" for none. See Provider
 	OpenAI    Provider `key:"openai"`
 	Anthropic Provider `key:"anthropic"`
+	Azure     Provider `key:"azure"`
+	Ollama    Server   `key:"ollama"`
 
 	Temperature     float64       `key:"temperature"`
 	MaxOutputTokens int           `key:"max_output_tokens"` // of one answer
@@ -38,11 +40,18 @@ type Provider struct {
 	BaseURL    string `key:"base_url"` // "" = the provider's own
 }
 
+// Server is where models are asked by anybody.
+type Server struct {
+	BaseURL string `key:"base_url"` // "" = this machine
+}
+
 // Providers of Config.LLM.Model. Everything that speaks OpenAI's protocol is
 // OpenAI with a base URL of its own.
 const (
 	ProviderOpenAI    = "openai"
 	ProviderAnthropic = "anthropic"
+	ProviderAzure     = "azure"
+	ProviderOllama    = "ollama"
 )
 
 // Provider splits Model: "openai", "gpt-4.1-mini".
@@ -51,20 +60,34 @@ func (l LLM) Provider() (provider, name string) {
 	return provider, name
 }
 
+// At is what a provider's settings are.
+func (l LLM) At(provider string) Provider {
+	switch provider {
+	case ProviderAnthropic:
+		return l.Anthropic
+	case ProviderAzure:
+		return l.Azure
+	case ProviderOllama:
+		return Provider{BaseURL: l.Ollama.BaseURL}
+	}
+	return l.OpenAI
+}
+
 const (
-	ruleModel   = "openai/NAME or anthropic/NAME, such as openai/gpt-4.1-mini; for any other server with OpenAI's protocol openai/NAME with llm.openai.base_url"
+	ruleModel   = "PROVIDER/NAME, with one of openai, anthropic, azure, ollama, such as openai/gpt-4.1-mini; for any other server with OpenAI's protocol openai/NAME with llm.openai.base_url"
 	ruleBaseURL = "an http:// or https:// URL without user, password or parameters, such as http://localhost:11434/v1"
 )
 
 func checkModel(v string) error {
 	provider, name, found := strings.Cut(v, "/")
-	switch {
-	case !found || name == "":
+	if !found || name == "" {
 		return errors.New("names no provider")
-	case provider != ProviderOpenAI && provider != ProviderAnthropic:
-		return errors.New("is of no provider that is known here")
 	}
-	return nil
+	switch provider {
+	case ProviderOpenAI, ProviderAnthropic, ProviderAzure, ProviderOllama:
+		return nil
+	}
+	return errors.New("is of no provider that is known here")
 }
 
 // checkBaseURL refuses what could hold a key: the URL is printed.
@@ -77,6 +100,15 @@ func checkBaseURL(v string) error {
 		return errors.New("holds more than an address")
 	}
 	return nil
+}
+
+// RemoteModel is the embedder's model with its provider, "openai/NAME" where it
+// names none.
+func (e Embedder) RemoteModel() string {
+	if checkModel(e.Model) == nil {
+		return e.Model
+	}
+	return ProviderOpenAI + "/" + e.Model
 }
 
 // LLMCacheDir is the folder of kept answers.
@@ -93,7 +125,6 @@ func (l *loader) finishLLM(cfg *Config) {
 		l.problem(cfg.origins["llm.prices"], "llm.prices", "%v", err)
 	}
 	if cfg.Embedder.Kind == EmbedderOpenAI {
-		cfg.Embedder.Model = strings.TrimPrefix(cfg.Embedder.Model, ProviderOpenAI+"/")
 		if cfg.Embedder.Model == "" {
 			l.problem(cfg.origins["embedder.kind"], "embedder.kind", "openai needs the model's name; set embedder.model, such as text-embedding-3-small")
 		}

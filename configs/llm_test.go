@@ -15,7 +15,7 @@ func TestModelsByThePeersNames(t *testing.T) {
 	if cfg.LLM.OpenAI.APIKey.Reveal() != "sk-1" || cfg.LLM.Anthropic.APIKey.Reveal() != "sk-2" || cfg.LLM.OpenAI.BaseURL != "http://localhost:1/v1" {
 		t.Error("keys or base URL are lost")
 	}
-	want := Embedder{Kind: EmbedderOpenAI, Model: "text-embedding-3-large", Dimension: 256, SendDimensions: true, Batch: 64}
+	want := Embedder{Kind: EmbedderOpenAI, Model: "text-embedding-3-large", Dimension: 256, SendDimensions: true, Batch: 128}
 	if cfg.Embedder != want || len(cfg.Warnings) > 0 {
 		t.Errorf("%+v, %q", cfg.Embedder, cfg.Warnings)
 	}

@@ -205,7 +205,7 @@ func TestMistakesAreNamedWithWhatIsAllowed(t *testing.T) {
 		{name: "transport of another version", file: "mcp: {transport: websocket}\n", want: []string{"allowed is one of stdio, http"}},
 		{name: "unknown embedder", file: "embedder: {kind: cohere}\n", want: []string{"allowed is one of onnx, hash, openai"}},
 		{name: "remote embedder without a model", file: "embedder: {kind: openai}\n", want: []string{"embedder.kind: openai needs the model's name; set embedder.model"}},
-		{name: "model without a provider", file: "llm: {model: gpt-4.1}\n", want: []string{`llm.model: "gpt-4.1" names no provider; allowed is openai/NAME or anthropic/NAME`}},
+		{name: "model without a provider", file: "llm: {model: gpt-4.1}\n", want: []string{`llm.model: "gpt-4.1" names no provider; allowed is PROVIDER/NAME, with one of openai, anthropic`}},
 		{name: "model of an unknown provider", file: "llm: {model: acme/big}\n", want: []string{"is of no provider that is known here"}},
 		{name: "base URL with a password", env: []string{"OPENAI_BASE_URL=https://a:b@h/v1"}, want: []string{"OPENAI_BASE_URL: llm.openai.base_url: holds more than an address"}},
 		{name: "price per token, in an unknown field", file: "llm: {prices: {models: {openai/m: {per_token: 1}}}}\n", want: []string{"graphmill.yaml:1: llm.prices", "per_token"}},

@@ -31,14 +31,12 @@ func TestStrategyNamesAreTheCatalogues(t *testing.T) {
 		got, want []string
 	}{
 		{"chunkers", chunkerNames, names(chunkers.Catalogue())},
+		{"extractors", extractorNames, names(extractors.Catalogue())},
 		{"resolvers", resolverNames, names(resolvers.Catalogue())},
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s %q, catalogue %q", c.what, c.got, c.want)
 		}
-	}
-	if !slices.Contains(extractorNames, extractors.GLiNERStrategy().Name) {
-		t.Errorf("extractors %q", extractorNames)
 	}
 	if got, want := slices.Sorted(slices.Values(RuleParameters())), slices.Sorted(maps.Keys(parameters)); !slices.Equal(got, want) {
 		t.Errorf("parameters %q, catalogue %q", got, want)

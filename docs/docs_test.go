@@ -34,6 +34,7 @@ var sections = map[string]reflect.Type{
 	"Document":                    reflect.TypeFor[pipeline.DocumentReport](),
 	"Pruned":                      reflect.TypeFor[graph.Pruned](),
 	"Finalize":                    reflect.TypeFor[pipeline.FinalizeReport](),
+	"Bill":                        reflect.TypeFor[pipeline.Bill](),
 	"Counts":                      reflect.TypeFor[shape.Counts](),
 	"Plan":                        reflect.TypeFor[pipeline.PlanReport](),
 	"Preview":                     reflect.TypeFor[corpus.PreviewPage](),

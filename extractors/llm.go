@@ -155,7 +155,8 @@ func each(ctx context.Context, n int, work func(ctx context.Context, i int) erro
 				if p := recover(); p != nil {
 					errs[i] = fmt.Errorf("internal error: %v", p)
 				}
-				if errs[i] != nil {
+				// Where a budget ends, calls under way are paid for all the same.
+				if errs[i] != nil && !errors.Is(errs[i], llm.ErrBudget) {
 					cancel()
 				}
 			}()

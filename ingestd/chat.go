@@ -1,64 +1,99 @@
 package main
 
 import (
-	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 
 	"graphmill/commandline"
 	"graphmill/configs"
+	"graphmill/pipeline"
 	"graphmill/pipeline/llm"
+	"graphmill/pipeline/models"
 	"graphmill/planner"
 	"graphmill/planner/catalogue"
 )
 
-// asking holds the one language model of a run. It has a lock of its own, so
-// that a strategy may be made while another waits for local models.
+// asking holds the language model of a run and its kept answers. It has a lock
+// of its own, so that a strategy may be made while another waits for local models.
 type asking struct {
-	mu   sync.Mutex
-	chat llm.Chat
+	mu     sync.Mutex
+	client *llm.Client
+	cache  *llm.Cache
+	log    *slog.Logger // nil: nowhere
+	// instead is asked in place of the client, by a plan.
+	instead llm.Chat
 }
 
 // chat returns the language model of the configuration: one a process, made when
-// a strategy first needs it. Safe to call with or without w.mu held.
+// a strategy first needs it. It may be called with or without w.mu held.
 func (w *wired) chat() (llm.Chat, error) {
-	w.asking.mu.Lock()
-	defer w.asking.mu.Unlock()
-	if w.asking.chat != nil {
-		return w.asking.chat, nil
+	if w.asking.instead != nil {
+		return w.asking.instead, nil
 	}
-	if err := checkModelSettings(w.cfg); err != nil {
+	client, err := w.client()
+	if err != nil {
 		return nil, err
 	}
-	return nil, errors.New("this version cannot ask a language model yet")
+	return client, nil
 }
 
-// checkModelSettings says what a call would find missing.
-func checkModelSettings(cfg *configs.Config) error {
-	if cfg.LLM.Model == "" {
-		return commandline.Usage("no language model is set: set llm.model (--model, GRAPHRAG_MODEL), such as openai/gpt-4.1-mini")
+func (w *wired) client() (*llm.Client, error) {
+	w.asking.mu.Lock()
+	defer w.asking.mu.Unlock()
+	if w.asking.client != nil {
+		return w.asking.client, nil
 	}
-	return checkProvider(cfg, providerOf(cfg))
+	settings := w.cfg.LLM
+	if settings.Model == "" {
+		return nil, commandline.Usage("no language model is set: set llm.model (--model, GRAPHRAG_MODEL), such as openai/gpt-4.1-mini")
+	}
+	endpoint := commandline.Endpoint(w.cfg, settings.Model, w.asking.log)
+	var err error
+	if endpoint.Cache, err = w.kept(); err != nil {
+		return nil, err
+	}
+	w.asking.client, err = llm.New(llm.Options{Endpoint: endpoint, MaxTokens: settings.MaxOutputTokens, Temperature: settings.Temperature})
+	if err != nil {
+		return nil, commandline.Usage("%v", err)
+	}
+	return w.asking.client, nil
 }
 
-// providerOf is where the configured model is asked.
-func providerOf(cfg *configs.Config) string {
-	provider, _ := cfg.LLM.Provider()
-	return provider
+// kept is the cache of answers; nil when the configuration wants none. w.asking.mu
+// is held.
+func (w *wired) kept() (*llm.Cache, error) {
+	if !w.cfg.LLM.Cache || w.asking.cache != nil {
+		return w.asking.cache, nil
+	}
+	var err error
+	w.asking.cache, err = llm.OpenCache(w.cfg.LLMCacheDir(), w.asking.log)
+	return w.asking.cache, err
 }
 
-// checkProvider wants a key where the provider's own server is asked. Servers of
-// one's own may do without.
-func checkProvider(cfg *configs.Config, provider string) error {
-	settings, env := cfg.LLM.OpenAI, "OPENAI_API_KEY"
-	if provider == configs.ProviderAnthropic {
-		settings, env = cfg.LLM.Anthropic, "ANTHROPIC_API_KEY"
+// newMeter counts the calls of one run and holds its budgets.
+func newMeter(cfg *configs.Config) *llm.Meter {
+	l := cfg.Limits
+	return llm.NewMeter(llm.Limits{Cost: l.MaxCost, Calls: l.MaxCalls, Tokens: l.MaxTokens},
+		llm.Limits{Cost: l.FileMaxCost, Calls: l.FileMaxCalls, Tokens: l.FileMaxTokens})
+}
+
+// bill is what a run's meter has counted; nil when nothing was asked.
+func bill(cfg *configs.Config, m *llm.Meter) *pipeline.Bill {
+	prices := cfg.Prices()
+	return pipeline.NewBill(m, cfg.LLM.Model, prices.Currency, prices.Date)
+}
+
+// remoteEmbedder is an embedder that is asked over the network.
+func (w *wired) remoteEmbedder() (models.Embedder, error) {
+	w.asking.mu.Lock()
+	defer w.asking.mu.Unlock()
+	cache, err := w.kept()
+	if err != nil {
+		return nil, err
 	}
-	if settings.APIKey == "" && settings.BaseURL == "" {
-		return commandline.Usage("no key for %s: set %s, llm.%[1]s.api_key or llm.%[1]s.api_key_file; or llm.%[1]s.base_url for a server that needs none", provider, env)
-	}
-	return nil
+	return commandline.RemoteEmbedder(w.cfg, cache, w.asking.log)
 }
 
 // checkAsking refuses a plan that needs a language model which is not there,
@@ -68,7 +103,8 @@ func checkAsking(cfg *configs.Config, p *planner.Planner) error {
 	if len(needed) == 0 {
 		return nil
 	}
-	if err := checkModelSettings(cfg); err != nil {
+	w := wired{cfg: cfg}
+	if _, err := w.client(); err != nil {
 		return commandline.Usage("%s: %v; or choose another strategy", sample(needed, 3), err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"graphmill/commandline"
 	"graphmill/configs"
+	"graphmill/pipeline/llm"
 	"graphmill/pipeline/models"
 	"graphmill/pipeline/ontology"
 )
@@ -36,6 +37,7 @@ func (a *app) examine(ctx context.Context) *commandline.Diagnosis {
 	a.checkStore(ctx, d)
 	a.checkInputs(d)
 	a.checkModels(ctx, d)
+	a.checkProvider(ctx, d)
 	return d
 }
 
@@ -119,6 +121,10 @@ func (a *app) checkModels(ctx context.Context, d *commandline.Diagnosis) {
 		d.Add("extraction model", "none; no rule chooses gliner", nil)
 	}
 	embedder, err := w.embedder()
+	if a.Config.Embedder.Kind == configs.EmbedderOpenAI {
+		// A kept vector would say nothing about the server.
+		embedder, err = commandline.RemoteEmbedder(a.Config, nil, a.Log)
+	}
 	if err == nil {
 		detail = fmt.Sprintf("%s, %d dimensions", embedder.Model(), embedder.Dimension())
 		_, err = embedder.Embed(ctx, []string{"a sentence to embed"})
@@ -127,6 +133,29 @@ func (a *app) checkModels(ctx context.Context, d *commandline.Diagnosis) {
 	if w.engine != nil {
 		d.Add("model engine", fmt.Sprintf("%s %s", w.engine.Name(), models.RuntimeVersion), nil)
 	}
+}
+
+// checkProvider asks the language model of the configuration for one word: that
+// costs next to nothing and tests address, key and name at once.
+func (a *app) checkProvider(ctx context.Context, d *commandline.Diagnosis) {
+	if a.Config.LLM.Model == "" {
+		d.Add("language model", "none; llm.model is not set", nil)
+		return
+	}
+	client, err := llm.New(llm.Options{Endpoint: commandline.Endpoint(a.Config, a.Config.LLM.Model, a.Log)})
+	if err != nil {
+		d.Add("language model", "", err)
+		return
+	}
+	answer, err := client.Ask(ctx, llm.Request{Purpose: "check", System: "Answer with the one word ok.", User: "ok?", MaxTokens: 16})
+	d.Add("language model", fmt.Sprintf("%s answers; %d + %d tokens were paid for that", client.Fingerprint(), answer.Usage.InputTokens, answer.Usage.OutputTokens), err)
+	prices := a.Config.Prices()
+	price, known := prices.Of(a.Config.LLM.Model)
+	if !known {
+		d.Warn("price", "%s has none in the table of %s; give it one in llm.prices to see money and to limit it", a.Config.LLM.Model, prices.Date)
+		return
+	}
+	d.Add("price", fmt.Sprintf("%g and %g %s a million tokens in and out, on %s", price.Input, price.Output, prices.Currency, prices.Date), nil)
 }
 
 // choosesGLiNER reports whether some file may be extracted by GLiNER. Files that

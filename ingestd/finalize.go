@@ -9,6 +9,7 @@ import (
 
 	"graphmill/commandline"
 	"graphmill/pipeline"
+	"graphmill/pipeline/llm"
 )
 
 func (a *app) finalizeCommand() *cobra.Command {
@@ -21,7 +22,7 @@ counts. run and reextract do it at their end; this does it alone, after an inter
 	}
 	var reembed bool
 	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
-	keys := []string{"jobs", "wait", "progress", "embedder.kind", "embedder.model_dir"}
+	keys := []string{"jobs", "wait", "progress", "embedder.kind", "embedder.model_dir", "embedder.model", "limits.max_cost", "limits.max_calls", "limits.max_tokens"}
 	return a.verb(cmd, keys, func(ctx context.Context, _ []string) error { return a.finalizeGraph(ctx, reembed) })
 }
 
@@ -53,7 +54,10 @@ func (s *session) finalizeAlone(ctx context.Context, report *pipeline.Report, re
 	defer show.done()
 	// Asked for by name, finalize always looks: an index may be missing though
 	// nothing is pending.
-	report.Finalize, err = s.finalize(ctx, w, true, reembed, show)
+	meter := newMeter(s.Config)
+	w.asking.log = s.Log
+	report.Finalize, err = s.finalize(llm.WithMeter(ctx, meter), w, true, reembed, show)
+	report.Cost = bill(s.Config, meter)
 	if err == nil && report.Finalize == nil {
 		return commandline.Usage("graph %s holds nothing yet; `ingestd run --root DIR` fills it", s.Config.GraphName())
 	}

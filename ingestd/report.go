@@ -78,6 +78,9 @@ func (p textPrinter) totals(r *pipeline.Report) {
 	if f := r.Finalize; f != nil {
 		p.finalize(f)
 	}
+	if r.Cost != nil {
+		p.bill(r.Cost)
+	}
 	p.pruned(r.Pruned)
 	if p.quiet {
 		p.failed(r.Documents)

@@ -16,7 +16,8 @@ import (
 // ingestKeys are the settings of the verbs that read files and write the graph.
 var ingestKeys = []string{
 	"root", "source", "ontology", "jobs", "wait", "progress", "corpus.include", "corpus.exclude",
-	"extractors.gliner.model_dir", "embedder.kind", "embedder.model_dir", "limits.run_time",
+	"extractors.gliner.model_dir", "embedder.kind", "embedder.model_dir", "embedder.model", "llm.model", "limits.run_time",
+	"limits.max_cost", "limits.max_calls", "limits.max_tokens", "limits.file_max_cost", "limits.file_max_calls", "limits.file_max_tokens",
 }
 
 func (a *app) runCommand() *cobra.Command {

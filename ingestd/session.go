@@ -13,6 +13,7 @@ import (
 	"graphmill/pipeline/engine"
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/store"
+	"graphmill/pipeline/llm"
 	"graphmill/pipeline/ontology"
 )
 
@@ -142,6 +143,7 @@ func (s *session) ingest(ctx context.Context, root *corpus.Root, o ingestOptions
 		return nil, err
 	}
 	defer w.close()
+	w.asking.log = s.Log
 	return s.ingestWith(ctx, w, root, o, show)
 }
 
@@ -150,10 +152,13 @@ func (s *session) ingestWith(ctx context.Context, w *wired, root pipeline.Files,
 	started := time.Now()
 	ctx, cancel := s.untilLockLost(ctx)
 	defer cancel()
+	meter := newMeter(s.Config)
+	ctx = llm.WithMeter(ctx, meter)
 	options, err := s.begin(ctx, w, root, o, show)
 	if err != nil {
 		return nil, err
 	}
+	options.Meter = meter
 	report, err := pipeline.Run(ctx, options)
 	if err == nil && !o.noFinalize {
 		if report.Finalize, err = s.finalize(ctx, w, report.Wrote(), o.reembed, show); err != nil {
@@ -161,6 +166,7 @@ func (s *session) ingestWith(ctx context.Context, w *wired, root pipeline.Files,
 		}
 	}
 	report.Totals.Seconds = time.Since(started).Seconds()
+	report.Cost = bill(s.Config, meter)
 	if report.Wrote() && s.lease == nil {
 		s.warnOfDurability(report)
 	}
@@ -258,9 +264,11 @@ func (s *session) finalize(ctx context.Context, w *wired, wrote, reembed bool, s
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.Finalize(ctx, pipeline.FinalizeOptions{
-		Store: s.store, Embedder: embedder, Workers: s.Config.Workers(), Reembed: reembed, Observer: show,
-	})
+	options := pipeline.FinalizeOptions{Store: s.store, Embedder: embedder, Workers: s.Config.Workers(), Reembed: reembed, Observer: show}
+	if s.Config.Embedder.Kind == configs.EmbedderOpenAI {
+		options.Workers, options.Batch = s.Config.LLM.Concurrency, s.Config.Embedder.Batch
+	}
+	return pipeline.Finalize(ctx, options)
 }
 
 // untilLockLost ends the returned context when another process took the lock.

@@ -264,6 +264,14 @@ func (w *wired) embedderModel() (string, error) {
 	if w.embedID != "" {
 		return w.embedID, nil
 	}
+	if w.cfg.Embedder.Kind == configs.EmbedderOpenAI {
+		embedder, err := w.remoteEmbedder()
+		if err != nil {
+			return "", err
+		}
+		w.embed, w.embedID = embedder, embedder.Model()
+		return w.embedID, nil
+	}
 	var err error
 	w.embedID, err = w.local.EmbedderModel()
 	return w.embedID, err
@@ -275,6 +283,11 @@ func (w *wired) embedder() (models.Embedder, error) {
 	defer w.mu.Unlock()
 	if w.embed != nil {
 		return w.embed, nil
+	}
+	if w.cfg.Embedder.Kind == configs.EmbedderOpenAI {
+		var err error
+		w.embed, err = w.remoteEmbedder()
+		return w.embed, err
 	}
 	if w.local.NeedsEngine() {
 		if err := w.loadEngine(); err != nil {

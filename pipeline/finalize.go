@@ -27,6 +27,9 @@ type FinalizeOptions struct {
 	Store    Finalizer
 	Embedder models.Embedder
 	Workers  int // calls of the embedder side by side; 0 means 1
+	// Batch is how many texts one call has; 0 means 8, which suits a model on
+	// this machine.
+	Batch int
 	// Reembed accepts an embedder other than the one that the graph's vectors
 	// are of, and makes all of them again.
 	Reembed bool
@@ -63,6 +66,9 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	}
 	if o.Workers <= 0 {
 		o.Workers = 1
+	}
+	if o.Batch <= 0 {
+		o.Batch = embedPartSize
 	}
 	started := time.Now()
 	report := &FinalizeReport{Embedded: map[store.VectorKind]int{}, Embedding: o.Embedder.Model()}
@@ -189,8 +195,8 @@ func embedTexts(ctx context.Context, o FinalizeOptions, texts []string, known te
 	made := make([][]float32, len(texts))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(o.Workers)
-	for start := 0; start < len(texts); start += embedPartSize {
-		end := min(start+embedPartSize, len(texts))
+	for start := 0; start < len(texts); start += o.Batch {
+		end := min(start+o.Batch, len(texts))
 		group.Go(func() error {
 			vectors, err := o.Embedder.Embed(ctx, texts[start:end])
 			if err == nil && len(vectors) != end-start {

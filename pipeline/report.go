@@ -53,6 +53,8 @@ type DocumentReport struct {
 	Reason string `json:"reason"`
 	// Kind is a stable word for a failure: "encrypted", "too_large", "limit".
 	Kind string `json:"kind,omitempty"`
+	// Cost is what language models took for the file; absent when none was asked.
+	Cost *Cost `json:"cost,omitempty"`
 }
 
 // Totals sums a report.
@@ -80,8 +82,11 @@ type Report struct {
 	Missing      []string        `json:"missing,omitempty"`
 	MissingCount int             `json:"missing_count,omitempty"`
 	Finalize     *FinalizeReport `json:"finalize,omitempty"`
-	// Interrupted says why the run ended early: "interrupt", "run_time"; "" if
-	// it did not.
+	// Cost is what language models and remote embedders took, also for files that
+	// failed; absent when none was asked.
+	Cost *Bill `json:"cost,omitempty"`
+	// Interrupted says why the run ended early: "interrupt", "run_time", "budget";
+	// "" if it did not.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
 	// Error is what ended the run, when something did.
@@ -121,8 +126,13 @@ func (r *Report) Warn(text string) { r.Warnings = append(r.Warnings, text) }
 
 // Interrupt says what err is once ctx has ended: an interruption, noted in the
 // report, if ctx was cancelled or its time was over; the cause if ctx ended for
-// another reason; err itself if it has nothing to do with ctx.
+// another reason; err itself if it has nothing to do with ctx. A budget that is
+// spent is an interruption too.
 func (r *Report) Interrupt(ctx context.Context, err error) error {
+	if spent(err) {
+		r.Interrupted = "budget"
+		return fmt.Errorf("%w: %w", err, ErrInterrupted)
+	}
 	if ctx.Err() == nil || err != nil && !EndedBy(ctx, err) {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/llm"
 	"graphmill/planner"
 )
 
@@ -48,6 +49,9 @@ type Options struct {
 	// Mirror removes and moves documents whose files are gone; nil reports them
 	// as missing. It has no effect with Select and Texts.
 	Mirror *Mirror
+	// Meter counts what the strategies ask language models, and holds the budgets;
+	// nil when none asks.
+	Meter *llm.Meter
 	// Forecaster counts for Plan what language models will be asked; nil leaves
 	// that to the planner's estimates.
 	Forecaster Forecaster
@@ -97,6 +101,7 @@ type run struct {
 	removed, movedAway map[string]bool
 
 	flushAfter time.Duration
+	over       exhausted // the run's budget
 }
 
 // Run ingests the files of the root. It returns the report also when it ends
@@ -116,7 +121,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		err = r.survey(ctx)
 	}
 	if err == nil {
-		err = r.stages(ctx)
+		if err = r.stages(ctx); err == nil {
+			err = r.over.why()
+		}
 	}
 	if err == nil && mirror {
 		err = r.removeGone(ctx)
@@ -199,6 +206,9 @@ func (r *run) list(ctx context.Context, files chan<- corpus.File) error {
 		if err != nil {
 			return err
 		}
+		if r.over.why() != nil {
+			return nil
+		}
 		name := entry.File.Path
 		if entry.Skipped != nil {
 			name = entry.Skipped.Path
@@ -255,6 +265,9 @@ func storedPath(source, path string) string {
 
 func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan<- *work) error {
 	for file := range files {
+		if r.over.why() != nil {
+			continue
+		}
 		w := &work{file: file, path: storedPath(r.Source, file.Path)}
 		_, w.stored = r.stored[w.path]
 		if from, moved := r.moves[w.path]; moved {
@@ -329,7 +342,11 @@ func (r *run) readAndParse(ctx context.Context, w *work) error {
 
 func (r *run) extractAll(ctx context.Context, loaded <-chan *work, done chan<- *work) error {
 	for w := range loaded {
+		if r.over.why() != nil {
+			continue
+		}
 		_, err := safely(func() (struct{}, error) { return struct{}{}, r.extract(ctx, w) })
+		w.cost = r.bill(w.path)
 		switch {
 		case err == nil:
 			// The writer never gives up before this channel is closed, so a
@@ -337,8 +354,10 @@ func (r *run) extractAll(ctx context.Context, loaded <-chan *work, done chan<- *
 			done <- w
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case isSetup(err), spent(err):
+		case isSetup(err), errors.Is(err, llm.ErrSettings):
 			return err
+		case spent(err):
+			r.over.because(err)
 		default:
 			r.fail(w, err)
 		}
@@ -353,7 +372,7 @@ func (r *run) fail(w *work, err error) {
 	}
 	r.document(DocumentReport{
 		Path: w.path, Status: Failed, Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,
-		Kind: kindOf(err), Reason: reason,
+		Kind: kindOf(err), Reason: reason, Cost: w.cost,
 	}, graph.Pruned{})
 }
 

@@ -65,6 +65,7 @@ type work struct {
 	pruned     graph.Pruned
 	merges     []resolvers.Merge
 	seconds    float64
+	cost       *Cost
 	reused     int // chunks whose extraction was taken over
 	failed     failures
 	notes      []string
@@ -93,6 +94,7 @@ func (w *work) status() Status {
 func (r *run) extract(ctx context.Context, w *work) error {
 	started := time.Now()
 	defer w.spent(started)
+	ctx = llm.WithFile(ctx, w.path)
 	chunker, err := r.Strategies.Chunker(w.assignment)
 	if err != nil {
 		return setup(err)
@@ -162,6 +164,7 @@ func (r *run) extractChunks(ctx context.Context, w *work, chunks []chunkers.Chun
 	if err != nil {
 		return nil, setup(err)
 	}
+	var over exhausted // calls that are under way are paid for, so they are not given up
 	group, batch := errgroup.WithContext(ctx)
 	for start := 0; start < len(missing); start += extractBatch {
 		end := min(start+extractBatch, len(missing))
@@ -177,7 +180,8 @@ func (r *run) extractChunks(ctx context.Context, w *work, chunks []chunkers.Chun
 				err = fmt.Errorf("%d results", len(found))
 			}
 			if err != nil {
-				return fmt.Errorf("extract chunks %d to %d: %w", places[start], places[end-1], err)
+				err = fmt.Errorf("extract chunks %d to %d: %w", places[start], places[end-1], err)
+				return over.unless(err)
 			}
 			for i := range found {
 				out[places[start+i]] = found[i]
@@ -185,7 +189,7 @@ func (r *run) extractChunks(ctx context.Context, w *work, chunks []chunkers.Chun
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
+	if err := errors.Join(group.Wait(), over.why()); err != nil {
 		return nil, err
 	}
 	return out, ctx.Err()

@@ -123,7 +123,7 @@ func (w *work) report() DocumentReport {
 		Path: w.path, Status: w.status(), Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,
 		Chunks: len(w.rows.Chunks), Reused: w.reused, Entities: len(w.rows.Entities), Relations: len(w.rows.Relations),
 		FailedChunks: w.failed.chunks,
-		Reason:       w.reason(),
+		Reason:       w.reason(), Cost: w.cost,
 	}
 }
 

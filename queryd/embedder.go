@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"graphmill/commandline"
+	"graphmill/configs"
 	"graphmill/pipeline/models"
 	"graphmill/pipeline/models/local"
 )
@@ -17,6 +19,11 @@ func (a *app) localModels() local.Options {
 	}
 }
 
+// openEmbedder opens the embedder that ingestd used. Of one that is asked over the
+// network queryd keeps no answers: it writes nothing.
 func (a *app) openEmbedder(context.Context) (models.Embedder, error) {
+	if a.Config.Embedder.Kind == configs.EmbedderOpenAI {
+		return commandline.RemoteEmbedder(a.Config, nil, a.Log)
+	}
 	return a.localModels().OpenAlone()
 }

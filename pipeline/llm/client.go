@@ -97,7 +97,7 @@ func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 	}
 	defer leave()
 	if text, ok := c.sender.Cache.answer(key); ok && usable(text, r, schema) == nil {
-		c.sender.Meter.cached(ctx, c.sender.Model, r.Purpose, 1)
+		c.sender.meter(ctx).cached(ctx, c.sender.Model, r.Purpose, 1)
 		return Answer{Text: text, Cached: true}, nil
 	}
 	answer, err := c.ask(ctx, r, schema)

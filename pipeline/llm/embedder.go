@@ -150,7 +150,7 @@ func (e *Embedder) fetch(ctx context.Context, vectors map[string][]float32) erro
 			vectors[piece] = vector
 			return true
 		})
-		e.sender.Meter.cached(ctx, e.sender.Model, Embed, len(vectors)-len(missing))
+		e.sender.meter(ctx).cached(ctx, e.sender.Model, Embed, len(vectors)-len(missing))
 	}
 	batches := e.batches(missing)
 	got := make([][][]float32, len(batches))

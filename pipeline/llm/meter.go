@@ -44,6 +44,8 @@ type Account struct {
 // Figures are an account's.
 type Figures struct {
 	Usage
+	// EstimatedInput is what InputTokens were taken for before the calls were sent.
+	EstimatedInput int
 	// Cached answers cost nothing and are in no other figure.
 	Cached int
 	// Unreported calls ended without the endpoint saying what they took: their
@@ -55,6 +57,7 @@ type Figures struct {
 
 func (f *Figures) add(g Figures) {
 	f.Usage.add(g.Usage)
+	f.EstimatedInput += g.EstimatedInput
 	f.Cached += g.Cached
 	f.Unreported += g.Unreported
 	f.Unpriced += g.Unpriced
@@ -86,6 +89,21 @@ func WithFile(ctx context.Context, path string) context.Context {
 func fileOf(ctx context.Context) string {
 	path, _ := ctx.Value(fileKey{}).(string)
 	return path
+}
+
+type meterKey struct{}
+
+// WithMeter counts the calls made with the context by m instead of the
+// endpoint's meter: a server has one model for many runs.
+func WithMeter(ctx context.Context, m *Meter) context.Context {
+	return context.WithValue(ctx, meterKey{}, m)
+}
+
+func (s *sender) meter(ctx context.Context) *Meter {
+	if m, ok := ctx.Value(meterKey{}).(*Meter); ok {
+		return m
+	}
+	return s.Meter
 }
 
 // reservation is a call under way.
@@ -183,6 +201,9 @@ func (u Usage) tokens() int { return u.InputTokens + u.OutputTokens }
 // settle books what the call really took; reported says that the endpoint said it.
 func (r *reservation) settle(input, output int, reported bool) Usage {
 	took := Figures{Usage: Usage{Calls: 1, InputTokens: input, OutputTokens: output}}
+	if input > 0 { // a refused call reads nothing
+		took.EstimatedInput = r.most.InputTokens
+	}
 	if r.price != nil {
 		took.Cost = r.price.Of(input, output)
 	} else {

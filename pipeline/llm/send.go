@@ -113,7 +113,7 @@ func (s *sender) attempt(ctx context.Context, j job) (Usage, error) {
 		return Usage{}, err
 	}
 	defer s.slots.Release(1)
-	r, err := s.Meter.reserve(ctx, s.Model, j.purpose, j.most, s.Price)
+	r, err := s.meter(ctx).reserve(ctx, s.Model, j.purpose, j.most, s.Price)
 	if err != nil {
 		return Usage{}, err
 	}
