@@ -7,6 +7,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
 )
 
 // anthropicMessages speaks Anthropic's messages protocol.
@@ -56,20 +57,18 @@ func (a *anthropicMessages) chat(ctx context.Context, q query) (reply, error) {
 	return readMessage(message, q), nil
 }
 
+// holdToSchema sends the schema as it is written: models answer in the order of
+// the properties.
 func holdToSchema(params *anthropic.MessageNewParams, q query) error {
-	object, err := q.schema.object()
-	if err != nil {
-		return err
-	}
 	switch q.form {
 	case formSchema:
-		params.OutputConfig = anthropic.OutputConfigParam{Format: anthropic.JSONOutputFormatParam{Schema: object}}
+		format, err := json.Marshal(map[string]any{"type": "json_schema", "schema": q.schema.JSON})
+		if err != nil {
+			return err
+		}
+		params.OutputConfig = anthropic.OutputConfigParam{Format: param.Override[anthropic.JSONOutputFormatParam](json.RawMessage(format))}
 	case formTool:
-		var input anthropic.ToolInputSchemaParam
-		input.ExtraFields = object
-		input.Properties = object["properties"]
-		delete(object, "properties")
-		delete(object, "type")
+		input := param.Override[anthropic.ToolInputSchemaParam](q.schema.JSON)
 		params.Tools = []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{
 			Name: q.schema.Name, Description: anthropic.String("Takes the answer. Call it once, with all of it."), InputSchema: input,
 		}}}

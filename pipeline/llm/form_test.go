@@ -12,6 +12,9 @@ import (
 	"graphmill/pipeline/llm/llmtest"
 )
 
+// backwards is thing with its properties in another order than that of the alphabet.
+var backwards = &llm.Schema{Name: "thing", JSON: json.RawMessage(`{"type":"object","properties":{"size":{"type":"integer"},"name":{"type":"string"}},"required":["size","name"],"additionalProperties":false}`)}
+
 // refusing answers 400 to every form but the last named.
 func refusing(message string, forms ...string) func(llmtest.Call) llmtest.Reply {
 	return func(c llmtest.Call) llmtest.Reply {
@@ -42,7 +45,9 @@ func TestTheStrictestFormThatAnEndpointTakesIsFoundOnce(t *testing.T) {
 			server := llmtest.New(t, refusing("response_format is not supported", test.refuses...))
 			c := client(t, server, func(o *llm.Options) { o.Model = test.model })
 			for n := range 2 {
-				if answer, err := c.Ask(t.Context(), question()); err != nil || answer.Text != fits {
+				r := question()
+				r.Schema = backwards
+				if answer, err := c.Ask(t.Context(), r); err != nil || answer.Text != fits {
 					t.Fatalf("answer %+v, %v", answer, err)
 				}
 				if calls := server.Counts().Calls; calls != test.calls+n {
@@ -55,13 +60,9 @@ func TestTheStrictestFormThatAnEndpointTakesIsFoundOnce(t *testing.T) {
 			if last.Form != test.want || inWords != (test.want == "" || test.want == "object") {
 				t.Errorf("form %q, schema in words: %t", last.Form, inWords)
 			}
-			if last.Form == "tool" || last.Form == "schema" {
-				var sent, want any
-				_ = json.Unmarshal(last.Schema, &sent)
-				_ = json.Unmarshal(thing.JSON, &want)
-				if s, w := encode(t, sent), encode(t, want); s != w {
-					t.Errorf("the schema arrived as %s", s)
-				}
+			// To the byte: models answer in the order of the properties.
+			if (last.Form == "tool" || last.Form == "schema") && string(last.Schema) != string(backwards.JSON) {
+				t.Errorf("the schema arrived as %s", last.Schema)
 			}
 		})
 	}

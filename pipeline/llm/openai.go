@@ -90,7 +90,8 @@ func responseFormat(q query) (openai.ChatCompletionNewParamsResponseFormatUnion,
 			return format, err
 		}
 		format.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-			Name: q.schema.Name, Schema: object, Strict: openai.Bool(isStrict(object)),
+			// As it is written: models answer in the order of the properties.
+			Name: q.schema.Name, Schema: q.schema.JSON, Strict: openai.Bool(isStrict(object)),
 		}}
 	case formObject:
 		format.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
