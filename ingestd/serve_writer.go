@@ -183,6 +183,7 @@ func capital(text string) string {
 func (b *writer) Preview(ctx context.Context, globs []string, offset, chars int) (corpus.PreviewPage, error) {
 	ctx, end := b.begin(ctx)
 	defer end()
+	var told *toolserver.Error
 	root, err := b.files()
 	if err != nil {
 		return corpus.PreviewPage{}, b.explain(err)
@@ -192,14 +193,18 @@ func (b *writer) Preview(ctx context.Context, globs []string, offset, chars int)
 		return corpus.PreviewPage{}, b.explain(err)
 	}
 	page, err := samplePage(ctx, w.loader(root), root, globs, offset, chars)
-	return page, b.explain(asked(err))
+	if err != nil && errors.As(asked(err), &told) {
+		told.Message = strings.ReplaceAll(told.Message, root.Dir(), "the files root") // where that is concerns no client
+		return page, told
+	}
+	return page, b.explain(err)
 }
 
 // asked marks wrong usage as the caller's and not the operator's.
 func asked(err error) error {
 	var exit *commandline.ExitError
 	if errors.As(err, &exit) && exit.Code == commandline.ExitUsage {
-		return &toolserver.Error{Kind: toolserver.Usage, Message: capital(exit.Error()), Err: err}
+		return &toolserver.Error{Kind: toolserver.Usage, Message: "The arguments are not right: " + exit.Error(), Err: err}
 	}
 	return err
 }
@@ -209,9 +214,17 @@ func (b *writer) SetOntology(ctx context.Context, extra *graph.Ontology) (*tools
 	ctx, end := b.begin(ctx)
 	defer end()
 	var result ontologyResult
+	var told *toolserver.Error
 	err := b.alone(ctx, func(ctx context.Context, s *session) (err error) {
 		result, err = s.setOntology(ctx, extra, false)
-		return asked(err)
+		if err = asked(err); errors.As(err, &told) {
+			text := told.Message
+			if _, rest, found := strings.Cut(text, "merge ontology: "); found {
+				text = rest
+			}
+			told.Message = "The ontology cannot be extended so: " + strings.ReplaceAll(text, "\n", "; ")
+		}
+		return err
 	})
 	if err != nil {
 		return nil, b.explain(err)
@@ -244,6 +257,12 @@ func (b *writer) finalize(ctx context.Context, must bool, show pipeline.Observer
 	w, err := b.strategies()
 	if err != nil {
 		return nil, err
+	}
+	if _, err := w.embedderModel(); err != nil {
+		return nil, &toolserver.Error{
+			Kind: toolserver.Model, Message: "The embedding model cannot be used: " + err.Error(),
+			Hint: "Whoever runs the server can put that right; `ingestd doctor` checks the set-up", Err: err,
+		}
 	}
 	started := time.Now()
 	report := pipeline.NewReport(b.Graph())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"graphmill/commandline/serving/servingtest"
 	"graphmill/pipeline/engine/enginetest"
 )
 
@@ -42,7 +43,8 @@ func testScripts(t *testing.T, f *enginetest.Fixture) {
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"converse": converse},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"converse": servingtest.Converse("queryd",
+			"GRAPHMILL_DATA_DIR", "GRAPHMILL_DEPS_DIR", "GRAPHMILL_EMBEDDER_KIND", "GRAPHMILL_QUERYD_MAX_REPLY_CHARS", "FALKOR_HOST", "FALKOR_PORT")},
 		Setup: func(env *testscript.Env) error {
 			for name, value := range environment(t, f) {
 				env.Setenv(name, value)

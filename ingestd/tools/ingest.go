@@ -153,7 +153,7 @@ func (k *kit) newIngested(o *Outcome, text bool) *Ingested {
 	if o.Ontology != nil {
 		if keep := ontology.Keep(o.Ontology, o.Pruned, mostKept); !keep.IsEmpty() {
 			out.Keep = &keep
-			call = "call set_ontology with " + keep.String() + ", then ingest with reextract=true,"
+			call = "call set_ontology with " + keep.String()
 		}
 	}
 	out.Hint = strings.Join(k.hints(o, call), " ")
@@ -178,6 +178,9 @@ func (k *kit) hints(o *Outcome, call string) []string {
 	}
 	if hint := ontology.Hint(o.Pruned, call); hint != "" {
 		hints = append(hints, hint)
+		if call != "" {
+			hints = append(hints, "ingest with reextract=true extracts again.")
+		}
 	}
 	if k.FinalizePolicy == manual && o.Wrote() {
 		hints = append(hints, "Call finalize after the last batch.")
