@@ -39,6 +39,7 @@ var sections = map[string]reflect.Type{
 	"Plan":                        reflect.TypeFor[pipeline.PlanReport](),
 	"Preview":                     reflect.TypeFor[corpus.PreviewPage](),
 	"Types":                       reflect.TypeFor[graph.Ontology](),
+	"Run details":                 reflect.TypeFor[store.RunDetails](),
 	"Check":                       reflect.TypeFor[store.CheckResult](),
 	"Setting":                     reflect.TypeFor[configs.Setting](),
 	"Engine":                      reflect.TypeFor[engine.Report](),

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"time"
 
@@ -30,6 +28,7 @@ func (s *session) record(verb string, report *pipeline.Report, started time.Time
 	case outcome != nil:
 		line.Status, line.Message = "failed", outcome.Error()
 	}
+	line.Details = s.details(report)
 	err := s.saveLine(line)
 	if outcome != nil {
 		return nil // the verb's own error says what went wrong
@@ -40,11 +39,10 @@ func (s *session) record(verb string, report *pipeline.Report, started time.Time
 // saveLine gives a line of the ledger its id and writes it, also when the verb's
 // context has ended.
 func (s *session) saveLine(line store.Run) error {
-	var id [8]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return err
+	line.ID = s.run.ID
+	if line.Details.Who == "" {
+		line.Details = s.run.Details
 	}
-	line.ID = line.Started.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:])
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return s.store.SaveRun(ctx, line)

@@ -113,6 +113,9 @@ func (b *writer) holding(ctx context.Context, acquire acquire, do func(ctx conte
 			b.Config.MCP.LockTimeout, held.Owner.Verb, held.Owner.PID, held.Owner.Host))
 		s.lock, err = acquire(s.store, ctx, owner, lockLease, b.Config.MCP.LockTimeout)
 	}
+	if err == nil {
+		err = s.beginRun(owner.Verb)
+	}
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type session struct {
 	client *conn.Client
 	store  *store.Store
 	lock   *store.Lock // nil for verbs that only look
+	run    store.Run   // what this verb's line in the ledger begins with
 	// shared says that lease and client are another's to close.
 	shared bool
 }
@@ -105,6 +106,9 @@ func (s *session) takeLock(ctx context.Context, owner store.LockOwner) (err erro
 		s.Say(fmt.Sprintf("waiting up to %s for `ingestd %s` (pid %d on %s), which holds graph %s",
 			s.Config.Wait, held.Owner.Verb, held.Owner.PID, held.Owner.Host, held.Graph))
 		s.lock, err = s.store.Acquire(ctx, owner, lockLease, s.Config.Wait)
+	}
+	if err == nil {
+		err = s.beginRun(owner.Verb)
 	}
 	return err
 }

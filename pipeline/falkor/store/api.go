@@ -97,17 +97,6 @@ type LockOwner struct {
 	Since        time.Time `json:"since"`
 }
 
-// Run is one line of the run ledger.
-type Run struct {
-	ID      string
-	Verb    string
-	Started time.Time
-	Ended   time.Time
-	Status  string // "done", "failed", "interrupted", …
-	Totals  map[string]int
-	Message string
-}
-
 // IndexOptions say what EnsureIndexes makes.
 type IndexOptions struct {
 	Model     string // of the embedder; changes whenever its vectors would

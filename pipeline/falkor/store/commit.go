@@ -67,7 +67,7 @@ func (s *Store) Commit(ctx context.Context, changes []Change) error {
 		if err != nil {
 			return err
 		}
-		return s.exec(ctx, fmt.Sprintf("commit %s", titles(changes)), transaction.statements...)
+		return s.execTracked(ctx, fmt.Sprintf("commit %s", titles(changes)), transaction, transaction.changes)
 	})
 }
 
@@ -127,6 +127,11 @@ func (s *Store) plan(ctx context.Context, changes []Change, documents, moved []s
 	t.deleteEntities(lonely)
 	counts.relations(relations, unsupported, st)
 	t.keep(counts)
+	if s.tracking != nil {
+		t.changes.documents(changes, moved, st)
+		t.changes.entities(entities, lonely, st)
+		t.changes.relations(relations, unsupported, st)
+	}
 	return t, nil
 }
 
@@ -233,7 +238,12 @@ func (s *Store) Remove(ctx context.Context, ids []graph.DocumentID) error {
 		counts.Chunks -= len(gone)
 	}
 	t.keep(counts)
-	return s.exec(ctx, fmt.Sprintf("remove %d documents", len(present)), t.statements...)
+	if s.tracking != nil {
+		t.changes.documentsGone(present)
+		t.changes.entities(entities, lonely, st)
+		t.changes.relations(relations, unsupported, st)
+	}
+	return s.execTracked(ctx, fmt.Sprintf("remove %d documents", len(present)), t, t.changes)
 }
 
 // Documents reads what the graph has of every document, by path.

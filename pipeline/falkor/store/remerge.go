@@ -184,7 +184,12 @@ func (s *Store) remerge(ctx context.Context, batch []string, have, wanted map[st
 	counts.entities(after, lonely, st)
 	counts.relations(relations, unsupported, st)
 	t.keep(counts)
-	return s.exec(ctx, fmt.Sprintf("merge %d entities", len(batch)), t.statements...)
+	if s.tracking != nil {
+		t.changes.entities(after, lonely, st)
+		t.changes.relations(relations, unsupported, st)
+		t.changes.merges(batch, have, wanted)
+	}
+	return s.execTracked(ctx, fmt.Sprintf("merge %d entities", len(batch)), t, t.changes)
 }
 
 // move is the mentions of one origin that change their entity.

@@ -12,6 +12,7 @@ import (
 // transaction collects the statements of a commit, which become one.
 type transaction struct {
 	statements []cypher.Statement
+	changes    alterations // for the record of the run
 }
 
 // add appends a statement over rows; none when there are no rows.

@@ -55,7 +55,8 @@ type Store struct {
 	writing  sync.Mutex // one writing method at a time
 	text     []byte     // of the last statement, to be written over
 	vectors  vectorState
-	active   targets // the merges as activeOf found them
+	tracking *tracking // the run that writes, if it is to be known
+	active   targets   // the merges as activeOf found them
 	activeOf *Lock
 
 	mu   sync.Mutex
