@@ -31,6 +31,7 @@ type Config struct {
 	Corpus     Corpus     `key:"corpus"`
 	Plan       Plan       `key:"plan"`
 	Extractors Extractors `key:"extractors"`
+	Resolvers  Resolvers  `key:"resolvers"`
 	Models     Models     `key:"models"`
 	Embedder   Embedder   `key:"embedder"`
 	LLM        LLM        `key:"llm"`

@@ -40,6 +40,7 @@ var sections = map[string]reflect.Type{
 	"Preview":                     reflect.TypeFor[corpus.PreviewPage](),
 	"Types":                       reflect.TypeFor[graph.Ontology](),
 	"Run details":                 reflect.TypeFor[store.RunDetails](),
+	"Merge":                       reflect.TypeFor[store.Merge](),
 	"Check":                       reflect.TypeFor[store.CheckResult](),
 	"Setting":                     reflect.TypeFor[configs.Setting](),
 	"Engine":                      reflect.TypeFor[engine.Report](),

@@ -19,7 +19,7 @@ type app struct {
 }
 
 // commonKeys are the settings that every verb has flags for.
-var commonKeys = []string{"data_dir", "graph", "tenant", "output", "quiet", "log.level"}
+var commonKeys = []string{"data_dir", "graph", "tenant", "output", "quiet", "log.level", "log.format"}
 
 // run is main without the process: it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -42,7 +42,7 @@ the graph; queryd serves it. Without FALKOR_HOST it starts a local engine of its
 		Example: "  ingestd run --root corpus\n  ingestd plan --root corpus\n  ingestd doctor",
 	},
 		a.runCommand(), a.planCommand(), a.previewCommand(), a.ontologyCommand(), a.reextractCommand(),
-		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.runsCommand(), a.diffCommand(), a.digestCommand(), a.checkCommand(), a.snapshotCommand(),
+		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.runsCommand(), a.diffCommand(), a.mergesCommand(), a.digestCommand(), a.checkCommand(), a.snapshotCommand(),
 		a.serveCommand(), a.callCommand(), a.toolsCommand(), a.doctorCommand(), a.dbCommand(), a.compileCommand(),
 	)
 }

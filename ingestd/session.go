@@ -261,14 +261,17 @@ func (s *session) finalize(ctx context.Context, w *wired, wrote, reembed bool, s
 	if err != nil {
 		return nil, err
 	}
-	if !wrote && !meta.FinalizePending && meta.EmbeddingModel == model {
+	pairs := s.Config.Resolvers.Pairs()
+	if !wrote && !meta.FinalizePending && meta.EmbeddingModel == model && meta.Merging == pipeline.MergeSettings(pairs) {
 		return nil, nil
 	}
 	embedder, err := w.embedder()
 	if err != nil {
 		return nil, err
 	}
-	options := pipeline.FinalizeOptions{Store: s.store, Embedder: embedder, Workers: s.Config.Workers(), Reembed: reembed, Observer: show}
+	options := pipeline.FinalizeOptions{
+		Store: s.store, Embedder: embedder, Workers: s.Config.Workers(), Reembed: reembed, Observer: show, MustNotMerge: pairs,
+	}
 	if s.Config.Embedder.Kind == configs.EmbedderOpenAI {
 		options.Workers, options.Batch = s.Config.LLM.Concurrency, s.Config.Embedder.Batch
 	}

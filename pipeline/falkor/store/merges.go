@@ -20,6 +20,7 @@ const (
 	MergeUndone    MergeState = "undone"    // an operator took it back: never again
 	MergeForbidden MergeState = "forbidden" // an operator forbade it
 	MergeApart     MergeState = "apart"     // a language model was asked and did not say yes
+	MergeAllowed   MergeState = "allowed"   // what was decided is forgotten; no record has it
 )
 
 // Merge is the record of two entities, or of two names, that are one thing or
@@ -106,7 +107,8 @@ RETURN m.id AS id, m.state AS state, m.kept AS kept, m.merged AS merged, m.kept_
 	return list, nil
 }
 
-// Decide writes records other than active ones: what an operator or a language
+// Decide writes records other than active ones, and forgets those that are
+// allowed: what an operator or a language
 // model said of pairs. Nothing moves: what was merged of them is taken apart by
 // the next finalize, which the graph waits for from here on.
 //
@@ -119,9 +121,18 @@ func (s *Store) Decide(ctx context.Context, records []Merge) error {
 	}
 	t := &transaction{}
 	t.add(1, cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.finalize = 'pending'`, nil))
-	for part := range slices.Chunk(records, page) {
-		t.records(part)
+	var decided []Merge
+	var forgotten []string
+	for _, m := range records {
+		if m.State == MergeAllowed {
+			forgotten = append(forgotten, m.ID)
+		} else {
+			decided = append(decided, m)
+		}
 	}
+	t.records(decided)
+	t.add(len(forgotten), cypher.New(`UNWIND $ids AS id MATCH (m:__Merge__ {id: id}) WHERE m.applied = 1 SET m.state = 'active'`, over("ids", forgotten)))
+	t.add(len(forgotten), cypher.New(`UNWIND $ids AS id MATCH (m:__Merge__ {id: id}) WHERE m.applied IS NULL DELETE m`, over("ids", forgotten)))
 	return s.exec(ctx, "record decisions", t.statements...)
 }
 
