@@ -10,6 +10,7 @@ import (
 
 	"graphmill/commandline"
 	"graphmill/pipeline"
+	"graphmill/pipeline/llm"
 	"graphmill/planner"
 )
 
@@ -58,6 +59,7 @@ type ingestOptions struct {
 	texts    bool             // the root holds texts and no files
 	additive bool             // what stands and would change is left alone
 	planner  *planner.Planner // nil means the configuration's
+	meter    *llm.Meter       // nil means one of the run's own
 }
 
 // ingest is run and reextract: it opens everything, runs the pipeline, finalizes
