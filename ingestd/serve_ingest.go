@@ -51,9 +51,7 @@ func (b *writer) Ingest(ctx context.Context, work tools.Work) (*tools.Outcome, e
 		in.finalize(ctx)
 	}
 	in.outcome.Sort()
-	if cost := bill(b.Config, in.options.meter); cost.Calls+cost.Cached > 0 {
-		in.outcome.Cost = cost
-	}
+	in.outcome.Cost = bill(b.Config, in.options.meter)
 	return in.outcome, nil
 }
 
@@ -228,7 +226,7 @@ type told struct {
 func (b *writer) newTold(ctx context.Context, documents int, meter *llm.Meter) *told {
 	return &told{ctx: ctx, total: float64(documents), cost: func() string {
 		cost := bill(b.Config, meter)
-		if cost.Calls == 0 {
+		if cost == nil {
 			return ""
 		}
 		return fmt.Sprintf("; %d calls of models, %.4f %s so far", cost.Calls, cost.Money, cost.Currency)

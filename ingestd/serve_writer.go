@@ -262,11 +262,7 @@ func (b *writer) Finalize(ctx context.Context) (*pipeline.FinalizeReport, *pipel
 	if err == nil && report == nil {
 		err = &toolserver.Error{Kind: toolserver.NoGraph, Message: fmt.Sprintf("Graph %q holds nothing yet", b.Graph()), Hint: "Call ingest first"}
 	}
-	cost := bill(b.Config, meter)
-	if cost.Calls+cost.Cached == 0 {
-		cost = nil
-	}
-	return report, cost, b.explain(err)
+	return report, bill(b.Config, meter), b.explain(err)
 }
 
 // finalize makes the graph searchable, alone. Unless it must, it only looks whether
