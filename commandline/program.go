@@ -87,7 +87,7 @@ func (p *Program) finish(args []string, err error) int {
 		return code // whoever reads only the first lines wants to hear no more
 	}
 	text := strings.TrimSpace(err.Error())
-	fmt.Fprintln(p.Stderr, p.Name+": "+text)
+	p.tell(args, text, code)
 	if !p.wrote && p.wantsJSON(args) {
 		_ = p.printJSON(Failure{text, code}) // a stdout that is gone cannot be told so
 	}
@@ -179,7 +179,11 @@ func (p *Program) configure(cfg *configs.Config) {
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		level = slog.LevelWarn
 	}
-	p.Log = slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
+	options := &slog.HandlerOptions{Level: level}
+	p.Log = slog.New(slog.NewTextHandler(p.Stderr, options))
+	if cfg.Log.Format == configs.OutputJSON {
+		p.Log = slog.New(slog.NewJSONHandler(p.Stderr, options))
+	}
 	for _, warning := range cfg.Warnings {
 		p.Log.Warn(warning)
 	}
@@ -216,7 +220,7 @@ func (p *Program) Say(text string) {
 	case p.Config.Progress == configs.ProgressJSON:
 		_ = json.NewEncoder(p.Stderr).Encode(notice{"notice", text}) // stderr that is gone must not stop a run
 	default:
-		fmt.Fprintln(p.Stderr, text)
+		fmt.Fprintln(p.Lines(), text)
 	}
 }
 

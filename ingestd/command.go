@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -26,7 +25,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	// What was committed is whole, whether the run stops at a document boundary or
 	// at once.
 	ctx, stop := commandline.Interruptible(ctx, func() {
-		fmt.Fprintln(stderr, "stopping at a document boundary; once more stops at once")
+		commandline.Note(stderr, args, "stopping at a document boundary; once more stops at once")
 	})
 	defer stop()
 	a := &app{&commandline.Program{Name: "ingestd", Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Keys: commonKeys, ExitCode: exitCode}}

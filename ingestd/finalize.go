@@ -50,7 +50,7 @@ func (s *session) finalizeAlone(ctx context.Context, report *pipeline.Report, re
 	defer w.close()
 	ctx, cancel := s.untilLockLost(ctx)
 	defer cancel()
-	show := newProgress(s.Config.Progress, s.Config.Quiet, s.Stderr)
+	show := s.newProgress()
 	defer show.done()
 	// Asked for by name, finalize always looks: an index may be missing though
 	// nothing is pending.

@@ -80,7 +80,7 @@ func (s *session) finalizeForgotten(ctx context.Context, report *pipeline.Report
 	if err != nil || meta.EmbeddingModel == "" {
 		return err // never finalized: nothing to make anew
 	}
-	show := newProgress(s.Config.Progress, s.Config.Quiet, s.Stderr)
+	show := s.newProgress()
 	defer show.done()
 	w, err := newWired(s.Config)
 	if err != nil {

@@ -24,17 +24,24 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --root DIR",
-		Short: "show what a run would do with each file, and write nothing",
-		Long: `plan shows for each file the rule that matched, the strategies, estimated chunks, tokens, model calls, seconds and money,
-and why the file would be processed (new, content, plan, ontology, model, format, none). It writes nothing.`,
-		Args: cobra.NoArgs,
+		Short: "show what a run would do with each file, and what it would cost",
+		Long: `plan shows for each file the rule that matched, the strategies, chunks, tokens, model calls, seconds and money, and why
+the file would be processed (new, content, plan, ontology, model, format, incomplete, none). It writes nothing to the graph.
+
+Files whose strategies ask a language model are parsed and cut, and their questions counted: that is what will be paid, but
+for the length of answers and for answers that are kept from before. The other figures are estimates from the files' sizes.
+With --out the plan is kept in a file, and ` + "`ingestd run --plan FILE`" + ` does exactly that, or refuses and says what moved.`,
+		Example: "  ingestd plan --root corpus\n  ingestd plan --root corpus --out plan.json && ingestd run --root corpus --plan plan.json",
+		Args:    cobra.NoArgs,
 	}
 	var moved bool
+	var out string
 	cmd.Flags().BoolVar(&moved, "moved", false, "the root is the folder that the graph was built from, at a new place")
-	return a.verb(cmd, ingestKeys, func(ctx context.Context, _ []string) error { return a.plan(ctx, moved) })
+	cmd.Flags().StringVar(&out, "out", "", "keep the plan in this file, for run --plan")
+	return a.verb(cmd, ingestKeys, func(ctx context.Context, _ []string) error { return a.plan(ctx, moved, out) })
 }
 
-func (a *app) plan(ctx context.Context, moved bool) error {
+func (a *app) plan(ctx context.Context, moved bool, out string) error {
 	root, err := a.openRoot()
 	if err != nil {
 		return err
@@ -49,10 +56,16 @@ func (a *app) plan(ctx context.Context, moved bool) error {
 	if err != nil {
 		return err
 	}
-	report, err := s.plan(ctx, w, root, moved)
+	file, err := s.plan(ctx, w, root, moved)
 	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
+	if out != "" {
+		if err := file.Write(out); err != nil {
+			return err
+		}
+	}
+	report := &file.PlanReport
 	if err := a.Print(report, func(w io.Writer) { printPlan(w, report, a.Config.Quiet) }); err != nil {
 		return err
 	}
@@ -62,7 +75,7 @@ func (a *app) plan(ctx context.Context, moved bool) error {
 	return nil
 }
 
-func (s *session) plan(ctx context.Context, w *wired, root *corpus.Root, moved bool) (*pipeline.PlanReport, error) {
+func (s *session) plan(ctx context.Context, w *wired, root *corpus.Root, moved bool) (*pipeline.PlanFile, error) {
 	meta, err := s.store.Meta(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +91,16 @@ func (s *session) plan(ctx context.Context, w *wired, root *corpus.Root, moved b
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.Plan(ctx, options)
+	if len(options.Planner.Asking()) == 0 {
+		return s.planOf(ctx, options, nil)
+	}
+	f, err := newForecaster(ctx, s.Config)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	options.Forecaster = f
+	return s.planOf(ctx, options, f)
 }
 
 func printPlan(w io.Writer, r *pipeline.PlanReport, quiet bool) {
@@ -90,7 +112,7 @@ func printPlan(w io.Writer, r *pipeline.PlanReport, quiet bool) {
 			if d.Status != "" {
 				why, rule = string(d.Status), d.Reason
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%.2f\t%s\n",
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%.4g\t%s\n",
 				why, commandline.Printable(d.Path), d.Plan, d.Chunks, d.Tokens, d.ModelCalls, d.Seconds, d.Money, commandline.Printable(rule))
 		}
 		table.Flush()
@@ -102,8 +124,10 @@ func printPlan(w io.Writer, r *pipeline.PlanReport, quiet bool) {
 	}
 	t := r.Totals
 	fmt.Fprintf(w, "%s: %d files: %s\n", r.Graph, t.Files, topCounts(counts, len(counts)))
-	fmt.Fprintf(w, "to do: about %d chunks, %d tokens, %d model calls, %.0f s of one core, %.2f money\n",
-		t.Chunks, t.Tokens, t.ModelCalls, t.Seconds, t.Money)
+	fmt.Fprintf(w, "to do: about %d chunks, %d tokens, %.0f s of one core\n", t.Chunks, t.Tokens, t.Seconds)
+	if r.Model != "" {
+		printModelPlan(w, r)
+	}
 }
 
 // newPlanner makes the planner of the configuration's rules and limits.
@@ -128,6 +152,8 @@ func newPlannerOf(cfg *configs.Config, rules []planner.Rule) (*planner.Planner, 
 	if err != nil {
 		return nil, commandline.Usage("%v", err)
 	}
+	price, _ := cfg.Prices().Of(cfg.LLM.Model)
+	p = p.WithRates(planner.Rates{InputPerMillion: price.Input, OutputPerMillion: price.Output})
 	return p, checkAsking(cfg, p)
 }
 

@@ -16,6 +16,19 @@ import (
 	"graphmill/pipeline"
 )
 
+// newProgress shows a run on stderr as the configuration says. Where that is a log,
+// a bar would be none.
+func (a *app) newProgress() progress {
+	kind, stderr := a.Config.Progress, a.Stderr
+	if a.Config.Log.Format == configs.OutputJSON && kind != configs.ProgressJSON {
+		stderr = a.Lines()
+		if kind == configs.ProgressBar {
+			kind = configs.ProgressPlain
+		}
+	}
+	return newProgress(kind, a.Config.Quiet, stderr)
+}
+
 // newProgress chooses how a run is shown on stderr: a bar on a terminal, plain
 // lines or JSON events elsewhere.
 func newProgress(kind string, quiet bool, stderr io.Writer) progress {

@@ -10,7 +10,6 @@ import (
 
 	"graphmill/commandline"
 	"graphmill/pipeline"
-	"graphmill/pipeline/llm"
 	"graphmill/planner"
 )
 
@@ -31,16 +30,26 @@ failures with --quiet, one JSON object with --output json.
 
 With --mirror the graph becomes equal to the folder: documents whose files are gone are removed, and those of files that
 got another path move along without being extracted or embedded again. When more files are gone than --max-delete allows,
-the run fails before it writes anything: a folder that is suddenly empty is more often not mounted than emptied.`,
-		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json\n  ingestd run --root /mnt/docs --mirror --max-delete 25",
+the run fails before it writes anything: a folder that is suddenly empty is more often not mounted than emptied.
+
+Language models and remote embedders are asked within --max-cost, --max-calls and --max-tokens; where the next call could go
+beyond, the run stops with whole documents only and exit code 4, and the next run goes on from there. --file-max-… hold for
+each file, which fails then while others go on.`,
+		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json\n  ingestd run --root /mnt/docs --mirror --max-delete 25\n  ingestd run --root corpus --max-cost 2.50",
 		Args:    cobra.NoArgs,
 	}
 	var reembed, noFinalize, moved bool
+	var planned string
 	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
 	cmd.Flags().BoolVar(&noFinalize, "no-finalize", false, "leave vectors and indexes to a later finalize")
 	cmd.Flags().BoolVar(&moved, "moved", false, "the root is the folder that the graph was built from, at a new place")
-	return a.verb(cmd, slices.Concat(ingestKeys, []string{"mirror.enabled", "mirror.max_delete"}), func(ctx context.Context, _ []string) error {
-		return a.ingest(ctx, ingestOptions{verb: "run", reembed: reembed, noFinalize: noFinalize, moved: moved})
+	cmd.Flags().StringVar(&planned, "plan", "", "do exactly what this file of plan --out says, or refuse and say what moved")
+	return a.verb(cmd, slices.Concat(ingestKeys, []string{"mirror.enabled", "mirror.max_delete", "metrics.file"}), func(ctx context.Context, _ []string) error {
+		o := ingestOptions{verb: "run", reembed: reembed, noFinalize: noFinalize, moved: moved}
+		if err := a.readPlan(planned, &o); err != nil {
+			return err
+		}
+		return a.ingest(ctx, o)
 	})
 }
 
@@ -59,30 +68,49 @@ type ingestOptions struct {
 	texts    bool             // the root holds texts and no files
 	additive bool             // what stands and would change is left alone
 	planner  *planner.Planner // nil means the configuration's
-	meter    *llm.Meter       // nil means one of the run's own
+	// plan is what to do, and nothing else; nil means whatever there is to do.
+	plan *pipeline.PlanFile
 }
 
 // ingest is run and reextract: it opens everything, runs the pipeline, finalizes
-// and prints the report. The report is printed also when the run ended early.
+// and prints the report. The report is printed also when the run ended early. What
+// it leaves for monitoring it leaves however it ends.
 func (a *app) ingest(ctx context.Context, o ingestOptions) error {
+	started := time.Now()
+	report, err := a.ingestAndPrint(ctx, o)
+	code := 0
+	if err != nil {
+		code = exitCode(settle(ctx, err))
+	}
+	unwritten := a.writeMetrics(o.verb, report, code, started)
+	if err != nil && unwritten != nil {
+		a.Log.Error(unwritten.Error()) // beside the verb's own error, which gives the code
+		return err
+	}
+	return errors.Join(err, unwritten)
+}
+
+// ingestAndPrint is ingest without metrics; the report is nil when nothing was
+// begun.
+func (a *app) ingestAndPrint(ctx context.Context, o ingestOptions) (*pipeline.Report, error) {
 	root, err := a.openRoot()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Close()
 	s, err := a.openSession(ctx, o.verb)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report, err := s.ingest(ctx, root, o)
 	err = errors.Join(err, s.close())
 	if report == nil {
-		return err
+		return nil, err
 	}
 	for _, d := range o.unmatched {
 		report.Add(d)
 	}
-	return a.conclude(report, err)
+	return report, a.conclude(report, err)
 }
 
 // conclude prints the report, also of a verb that err ended early, and gives

@@ -140,7 +140,7 @@ func (s *session) close() error {
 // ingest runs the pipeline over root and finalizes. The report is nil only when
 // nothing was begun.
 func (s *session) ingest(ctx context.Context, root *corpus.Root, o ingestOptions) (*pipeline.Report, error) {
-	show := newProgress(s.Config.Progress, s.Config.Quiet, s.Stderr)
+	show := s.newProgress()
 	defer show.done()
 	w, err := newWired(s.Config)
 	if err != nil {
@@ -156,10 +156,7 @@ func (s *session) ingestWith(ctx context.Context, w *wired, root pipeline.Files,
 	started := time.Now()
 	ctx, cancel := s.untilLockLost(ctx)
 	defer cancel()
-	meter := o.meter
-	if meter == nil {
-		meter = newMeter(s.Config)
-	}
+	meter := newMeter(s.Config)
 	ctx = llm.WithMeter(ctx, meter)
 	options, err := s.begin(ctx, w, root, o, show)
 	if err != nil {
@@ -224,6 +221,11 @@ func (s *session) begin(ctx context.Context, w *wired, root pipeline.Files, o in
 	options.Mirror = s.mirror(o)
 	if o.files != nil {
 		options.Select = func(path string) bool { return o.files[path] }
+	}
+	if o.plan != nil {
+		if err := s.followPlan(ctx, &options, o.plan); err != nil {
+			return none, err
+		}
 	}
 	if o.texts {
 		options.Source = ""

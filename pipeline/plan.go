@@ -104,6 +104,9 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 		if err = o.takenBy(path, meta.Sources); err == nil {
 			planned, err = planFile(ctx, o, entry.File, stored[path])
 		}
+		if planned.current.Content != "" {
+			report.fingerprints[path] = planned.current
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -115,7 +118,6 @@ func Plan(ctx context.Context, o Options) (*PlanReport, error) {
 		}
 		totals.Add(planned.Planned)
 		asked.add(planned.asked)
-		report.fingerprints[path] = planned.current
 		report.Documents = append(report.Documents, describePlanned(path, planned))
 	}
 	sort.Slice(report.Documents, func(i, j int) bool { return report.Documents[i].Path < report.Documents[j].Path })
@@ -145,7 +147,10 @@ func planFile(ctx context.Context, o Options, file corpus.File, stored store.Sto
 		return planned{}, err
 	}
 	p := planned{Planned: planner.Planned{Assignment: a, Estimate: o.Planner.Estimate(f, a), Why: whyOf(stored, current)}, current: current}
-	if p.Why != planner.WhyNone && o.Forecaster != nil && o.Planner.Asks(a) {
+	switch {
+	case p.Why == planner.WhyNone:
+		p.Estimate.ModelCalls, p.Estimate.Money = 0, 0
+	case o.Forecaster != nil && o.Planner.Asks(a):
 		err = p.forecast(ctx, o, file, stored.Fingerprints)
 	}
 	return p, err

@@ -44,6 +44,9 @@ type Options struct {
 	Additive bool
 	// Select picks files by path; nil takes all.
 	Select func(path string) bool
+	// Planned are the fingerprints that files must have, by path as the graph knows
+	// it; a file with others, or without, fails. nil asks nothing.
+	Planned map[string]graph.Fingerprints
 	// Force processes selected files even when nothing changed.
 	Force bool
 	// Mirror removes and moves documents whose files are gone; nil reports them
@@ -325,6 +328,9 @@ func (r *run) readAndParse(ctx context.Context, w *work) error {
 		return err
 	}
 	w.current.Content = hash
+	if err := r.asPlanned(w.path, w.current); err != nil {
+		return err
+	}
 	w.why = planner.WhyNew
 	if w.stored {
 		w.why = whyOf(r.stored[w.path], w.current)

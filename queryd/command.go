@@ -17,7 +17,7 @@ type app struct {
 }
 
 // commonKeys are the settings that every verb has flags for.
-var commonKeys = []string{"data_dir", "graph", "tenant", "output", "quiet", "log.level", "mcp.include"}
+var commonKeys = []string{"data_dir", "graph", "tenant", "output", "quiet", "log.level", "log.format", "mcp.include"}
 
 // modelKeys are those of the verbs that embed questions.
 var modelKeys = []string{"embedder.kind", "embedder.model_dir"}

@@ -69,6 +69,8 @@ type entryInfo struct {
 	Model   string `json:"model"`
 	Purpose string `json:"purpose"`
 	Usage   Usage  `json:"usage"` // what it saves whoever finds it
+	// Estimated is what the input was taken for before it was sent; 0: not known.
+	Estimated int `json:"estimated,omitempty"`
 }
 
 type entryHead struct {

@@ -102,7 +102,8 @@ func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 	}
 	answer, err := c.ask(ctx, r, schema)
 	if err == nil {
-		c.sender.Cache.keepAnswer(key, entryInfo{Model: c.Fingerprint(), Purpose: string(r.Purpose), Usage: answer.Usage}, answer.Text)
+		estimated, _ := c.Estimate(r)
+		c.sender.Cache.keepAnswer(key, entryInfo{Model: c.Fingerprint(), Purpose: string(r.Purpose), Usage: answer.Usage, Estimated: estimated}, answer.Text)
 	}
 	return answer, err
 }
