@@ -24,6 +24,7 @@ const (
 	Memory      Kind = "out of memory"
 	Syntax      Kind = "syntax"
 	Busy        Kind = "busy"
+	Refused     Kind = "refused"
 	Reply       Kind = "reply" // an answer that this program cannot read
 	Other       Kind = "other"
 )
@@ -97,6 +98,7 @@ var serverSays = []struct {
 	{"out of memory", Memory},
 	{"Max pending queries exceeded", Busy},
 	{"max number of clients", Busy},
+	{"EXECABORT", Refused},
 	{"errMsg:", Syntax},
 	{"not defined", Syntax},
 	{"Unknown function", Syntax},
@@ -147,6 +149,8 @@ func (c *Client) hint(kind Kind) string {
 		return "ask for less, or raise the time-out"
 	case Memory:
 		return "give the engine more memory (maxmemory, QUERY_MEM_CAPACITY) or ask for less"
+	case Refused:
+		return "the server refused a part of a transaction: it has no memory left (maxmemory), or this user may not do it"
 	case Busy:
 		return "the engine has too much to do; try again later"
 	}
