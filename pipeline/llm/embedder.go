@@ -99,6 +99,9 @@ func (e *Embedder) Dimension() int { return e.options.Dimension }
 // Close implements [models.Embedder].
 func (e *Embedder) Close() error { return nil }
 
+// Meter is what the embedder's calls are counted by, unless a context has its own.
+func (e *Embedder) Meter() *Meter { return e.sender.Meter }
+
 // Embed implements [models.Embedder].
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	pieces := make([][]string, len(texts))

@@ -89,3 +89,25 @@ func TestARealModelIsAskedAndMetered(t *testing.T) {
 		t.Errorf("%+v", total)
 	}
 }
+
+func TestARealModelGivesVectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a real model takes some seconds")
+	}
+	e, err := llm.NewEmbedder(llm.EmbedOptions{
+		Endpoint: llm.Endpoint{Model: "openai/" + llmtest.RealModel, BaseURL: llmtest.StartRealEmbedder(t), Timeout: 5 * time.Minute}, Dimension: llmtest.RealDimension,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectors, err := e.Embed(t.Context(), []string{"A dog sleeps.", "Bonds fell by a tenth.", "A dog sleeps."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !near(vectors[0], vectors[2]) || near(vectors[0], vectors[1]) {
+		t.Error("vectors are not their texts'")
+	}
+	if total := e.Meter().Snapshot().Total; total.Calls != 1 || total.Unreported != 0 || total.InputTokens < 8 {
+		t.Errorf("%+v", total)
+	}
+}

@@ -21,6 +21,21 @@ const RealModel = "smollm2"
 // mostly wrong. Ask for short answers.
 func StartReal(t testing.TB) string {
 	t.Helper()
+	return startReal(t)
+}
+
+// StartRealEmbedder is StartReal for a server that gives vectors, of
+// [RealDimension] numbers, and no answers.
+func StartRealEmbedder(t testing.TB) string {
+	t.Helper()
+	return startReal(t, "--embeddings")
+}
+
+// RealDimension is the length of the real model's vectors.
+const RealDimension = 576
+
+func startReal(t testing.TB, arguments ...string) string {
+	t.Helper()
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "..", "..", "..")
 	deps := os.Getenv("GRAPHMILL_DEPS_DIR")
@@ -31,7 +46,7 @@ func StartReal(t testing.TB) string {
 	if _, err := os.Stat(filepath.Join(installed, "stamp")); err != nil {
 		t.Skipf("SKIPPED: no language model is installed in %s; make llm", installed)
 	}
-	server := exec.Command("python3", filepath.Join(root, "scripts", "llm", "serve"))
+	server := exec.Command("python3", append([]string{filepath.Join(root, "scripts", "llm", "serve")}, arguments...)...)
 	server.Env = append(os.Environ(), "PYTHONPATH="+installed)
 	// It ends with its standard input, also when the test is killed.
 	input, err := server.StdinPipe()
