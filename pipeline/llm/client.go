@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Client asks one model. It implements [Chat].
@@ -16,6 +18,7 @@ type Client struct {
 	options  Options
 	provider provider
 	flights  flights
+	answered atomic.Bool // at least once
 
 	mu      sync.Mutex
 	lowered map[string]int // by schema: the first of the provider's forms that the endpoint took
@@ -159,7 +162,7 @@ func (c *Client) query(r Request) query {
 // which that is: a refusal of the request itself is tried again in the next one.
 func (c *Client) askOnce(ctx context.Context, r Request, q query) (reply, Usage, error) {
 	var sum Usage
-	var first error
+	var first *CallError
 	forms := c.provider.forms()
 	c.mu.Lock()
 	level := 0
@@ -173,21 +176,26 @@ func (c *Client) askOnce(ctx context.Context, r Request, q query) (reply, Usage,
 		got, usage, err := c.call(ctx, r, q)
 		sum.add(usage)
 		if err == nil {
+			c.answered.Store(true)
 			c.remember(r, level, q.quirks)
 			return got, sum, nil
 		}
-		if first == nil {
-			first = err
-		}
 		var refused *CallError
-		switch {
-		case !errors.As(err, &refused) || !isRefusal(refused.Status):
+		if !errors.As(err, &refused) || !isRefusal(refused) {
 			return got, sum, err
-		case tooLong(refused.Reason):
-			return got, sum, &UnusableError{Model: c.sender.Model, Reason: refused.Reason, Hint: "make the chunks smaller, or take a model with a larger window"}
+		}
+		if first == nil {
+			first = refused
+		}
+		switch {
+		case aboutTheText(refused):
+			return got, sum, c.refusedText(refused)
 		case q.quirks.learn(refused.Reason):
 		case r.Schema != nil && level+1 < len(forms):
 			level++
+		case c.answered.Load():
+			// The model is well: it is this question that it does not take.
+			return got, sum, c.refusedText(first)
 		default:
 			return got, sum, first
 		}
@@ -195,16 +203,45 @@ func (c *Client) askOnce(ctx context.Context, r Request, q query) (reply, Usage,
 	}
 }
 
-func isRefusal(status int) bool { return status == 400 || status == 422 || status == 501 }
+// isRefusal reports that an endpoint refused the request itself.
+func isRefusal(e *CallError) bool {
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented, http.StatusRequestEntityTooLarge:
+		return true
+	}
+	f := faultOf(e)
+	return f != nil && f.status >= 500 && f.ofForm()
+}
 
-// tooLong reports that a prompt does not fit the model's window.
-func tooLong(reason string) bool {
-	for _, sign := range []string{"context_length", "context length", "context size", "prompt is too long", "exceed_context", "maximum context", "too many tokens"} {
-		if strings.Contains(strings.ToLower(reason), sign) {
+// aboutTheText reports that a refusal is about what was asked, not how: another
+// question can be answered.
+func aboutTheText(e *CallError) bool {
+	reason := strings.ToLower(e.Reason)
+	for _, sign := range []string{"content_filter", "content management policy", "content policy", "flagged"} {
+		if strings.Contains(reason, sign) {
 			return true
 		}
 	}
-	return false
+	return tooLong(e)
+}
+
+// tooLong reports that a text does not fit the model's window.
+func tooLong(e *CallError) bool {
+	reason := strings.ToLower(e.Reason)
+	for _, sign := range []string{"context_length", "context length", "context size", "prompt is too long", "exceed_context", "maximum context", "too many tokens", "too large to process", "maximum input length"} {
+		if strings.Contains(reason, sign) {
+			return true
+		}
+	}
+	return e.Status == http.StatusRequestEntityTooLarge
+}
+
+func (c *Client) refusedText(e *CallError) *UnusableError {
+	u := &UnusableError{Model: c.sender.Model, Reason: "there is none, the question was refused: " + e.Reason}
+	if tooLong(e) {
+		u.Hint = "make the chunks smaller, or take a model with a larger window"
+	}
+	return u
 }
 
 // learn takes from a refusal what to leave out; false when nothing new is in it.

@@ -220,6 +220,11 @@ func (e *Embedder) send(ctx context.Context, batch []string) ([][]float32, error
 			return took{input: input}, nil
 		},
 	})
+	var refused *CallError
+	if errors.As(err, &refused) && tooLong(refused) {
+		// One text is too long: other documents can be embedded.
+		refused.Settings, refused.Hint = false, fmt.Sprintf("lower the embedder's window (now %d tokens, by estimate)", e.options.Window)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -251,6 +251,14 @@ func TestNoVectorIsPaidForTwice(t *testing.T) {
 	}
 }
 
+func TestATextThatIsTooLongIsNoFaultOfTheSettings(t *testing.T) {
+	server := llmtest.New(t, llmtest.InOrder(llmtest.Reply{Status: 400, Message: "This model's maximum context length is 512 tokens"}))
+	_, err := embedder(t, server, nil).Embed(t.Context(), []string{"a"})
+	if !errors.Is(err, llm.ErrUnavailable) || errors.Is(err, llm.ErrSettings) || !strings.Contains(err.Error(), "next: lower the embedder's window") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestAnthropicHasNoEmbeddings(t *testing.T) {
 	_, err := llm.NewEmbedder(llm.EmbedOptions{Endpoint: llm.Endpoint{Model: "anthropic/x", APIKey: "k"}})
 	if err == nil || !strings.Contains(err.Error(), "has no embeddings; next:") {

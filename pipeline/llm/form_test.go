@@ -214,11 +214,48 @@ func TestAnAnswerThatStaysUnusableIsInTheDebugLog(t *testing.T) {
 	}
 }
 
-func TestAPromptThatIsTooLongLosesItsChunkAlone(t *testing.T) {
-	server := llmtest.New(t, llmtest.InOrder(llmtest.Reply{Status: 400, Message: "This model's maximum context length is 8192 tokens"}))
-	_, err := client(t, server, nil).Ask(t.Context(), question())
-	if !errors.Is(err, llm.ErrUnusable) || errors.Is(err, llm.ErrUnavailable) || server.Counts().Calls != 1 {
-		t.Errorf("%d calls, %v", server.Counts().Calls, err)
+func TestAQuestionThatIsRefusedLosesItsChunkAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		reply llmtest.Reply
+		calls int
+		want  string
+	}{
+		"too long":  {llmtest.Reply{Status: 400, Message: "This model's maximum context length is 8192 tokens"}, 1, "next: make the chunks smaller"},
+		"too large": {llmtest.Reply{Status: 413, Message: "payload"}, 1, "next: make the chunks smaller"},
+		"filtered":  {llmtest.Reply{Status: 400, Message: "The response was filtered due to the prompt triggering our content management policy"}, 1, "content management"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.New(t, llmtest.InOrder(test.reply))
+			_, err := client(t, server, nil).Ask(t.Context(), question())
+			if !errors.Is(err, llm.ErrUnusable) || errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), test.want) || server.Counts().Calls != test.calls {
+				t.Errorf("%d calls, %v", server.Counts().Calls, err)
+			}
+		})
+	}
+	// A model that has answered before is well, whatever it has against this one.
+	odd := llmtest.Reply{Status: 400, Message: "odd"}
+	server := llmtest.New(t, llmtest.InOrder(good, odd, odd, odd, good))
+	c := client(t, server, nil)
+	for n := range 3 {
+		_, err := c.Ask(t.Context(), question())
+		if n == 1 && (!errors.Is(err, llm.ErrUnusable) || !strings.Contains(err.Error(), "odd")) || n != 1 && err != nil {
+			t.Errorf("question %d: %v", n+1, err)
+		}
+	}
+	if last := server.Calls()[4]; last.Form != "schema" {
+		t.Errorf("the form is %q for one refusal", last.Form)
+	}
+}
+
+func TestAServerThatFailsAtTheSchemaIsAskedWithout(t *testing.T) {
+	server := llmtest.New(t, func(c llmtest.Call) llmtest.Reply {
+		if c.Form == "schema" {
+			return llmtest.Reply{Status: 500, Message: "failed to parse grammar"}
+		}
+		return good
+	})
+	if answer, err := client(t, server, nil).Ask(t.Context(), question()); err != nil || answer.Text != fits || server.Counts().Calls != 2 {
+		t.Errorf("%+v after %d calls, %v", answer, server.Counts().Calls, err)
 	}
 }
 

@@ -227,12 +227,9 @@ func (s *sender) next(last, err error, attempt int) (time.Duration, *CallError) 
 	if longest <= 0 {
 		longest = s.MaxBackoff
 	}
-	// Full jitter: clients that failed together do not come back together.
-	wait := time.Duration(rand.Int64N(int64(longest) + 1))
-	if f != nil && f.asked {
-		wait = max(wait, f.retryAfter)
-	}
-	return wait, nil
+	// Full jitter: clients that failed together do not come back together. What the
+	// endpoint asked for comes on top, in pace.
+	return time.Duration(rand.Int64N(int64(longest) + 1)), nil
 }
 
 // passing reports that the same call may be answered later.
@@ -243,7 +240,17 @@ func (f *fault) passing() bool {
 	case http.StatusTooManyRequests:
 		return !f.noQuota()
 	}
-	return f.status < 300 || f.status >= 500 && f.status != http.StatusNotImplemented
+	return f.status < 300 || f.status >= 500 && f.status != http.StatusNotImplemented && !f.ofForm()
+}
+
+// ofForm reports that a server of one's own failed at the schema: some say 500.
+func (f *fault) ofForm() bool {
+	for _, sign := range []string{"grammar", "json_schema", "response_format"} {
+		if strings.Contains(strings.ToLower(f.message), sign) {
+			return true
+		}
+	}
+	return false
 }
 
 // noQuota tells an account without money from one that is asked too fast: both
@@ -282,6 +289,8 @@ func (s *sender) describe(err error) *CallError {
 		e.Settings, e.Hint = true, "the account has no quota left; look at the provider's billing page"
 	case status == http.StatusTooManyRequests:
 		e.Hint = "lower the limits on requests and tokens per minute, or the concurrency"
+	case status == http.StatusRequestEntityTooLarge:
+		e.Hint = "make the chunks smaller"
 	case status >= 300 && status < 400:
 		e.Settings, e.Hint = true, fmt.Sprintf("it is a redirection, which is not followed; set the base URL to where it leads (now %s)", s.host())
 	case status >= 400 && !f.passing():

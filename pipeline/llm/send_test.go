@@ -86,7 +86,7 @@ func TestWhatCannotPassEndsAtOnce(t *testing.T) {
 		"forbidden":     {llmtest.Reply{Status: 403}, 1, "check OPENAI_API_KEY"},
 		"no money":      {llmtest.Reply{Status: 429, Body: `{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}`}, 1, "billing"},
 		"moved":         {llmtest.Reply{Status: 307, Location: "/v2"}, 1, "redirection"},
-		"refused":       {llmtest.Reply{Status: 413}, 1, "refuses the request"},
+		"gone":          {llmtest.Reply{Status: 410}, 1, "refuses the request"},
 		"bad request":   {llmtest.Reply{Status: 400, Message: "no"}, 3, "refuses the request"}, // in all its forms
 	} {
 		t.Run(name, func(t *testing.T) {
