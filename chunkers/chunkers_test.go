@@ -278,7 +278,7 @@ func TestNewRefusesWhatIsNotAllowed(t *testing.T) {
 		name   string
 		params Params
 	}{
-		`unknown chunker "semantic"; allowed are fixed, sentence, structural`:                         {"semantic", nil},
+		`unknown chunker "semantic"; allowed are fixed, sentence, structural, contextual`:             {"semantic", nil},
 		"chunker fixed: chunk_tokens is 5; allowed are 16 to 8192 tokens":                             {"fixed", Params{ChunkTokens: 5}},
 		`chunker sentence: unknown parameter "chunk_chars"; it takes chunk_tokens, overlap_sentences`: {"sentence", Params{ChunkChars: 100}},
 		"chunker fixed: overlap_tokens is 40; allowed is up to half of chunk_tokens, 32":              {"fixed", Params{ChunkTokens: 64, OverlapTokens: 40}},

@@ -207,12 +207,12 @@ func runKeys() []Key {
 // The strategies by name. Package configs imports none of them, so that a
 // reader of the graph does not; a test compares.
 var (
-	chunkerNames   = []string{"fixed", "sentence", "structural"}
+	chunkerNames   = []string{"contextual", "fixed", "sentence", "structural"}
 	extractorNames = []string{"gliner", "llm", "pattern", "verify"}
 	resolverNames  = []string{"exact", "similar"}
 )
 
 // RuleParameters are the chunker's numbers that a rule may set.
 func RuleParameters() []string {
-	return []string{"chunk_tokens", "chunk_chars", "overlap_tokens", "overlap_chars", "overlap_sentences"}
+	return []string{"chunk_tokens", "chunk_chars", "overlap_tokens", "overlap_chars", "overlap_sentences", "context_tokens"}
 }

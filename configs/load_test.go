@@ -273,7 +273,7 @@ func TestRules(t *testing.T) {
 	}
 	bad := []struct{ rule, want string }{
 		{"{chunker: fixed}", "plan.rules[0].match: is missing"},
-		{"{match: 'a', chunker: best}", `plan.rules[0].chunker: "best" is not known; allowed are fixed, sentence, structural`},
+		{"{match: 'a', chunker: best}", `plan.rules[0].chunker: "best" is not known; allowed are contextual, fixed, sentence, structural`},
 		{"{match: 'a', chunk_token: 5}", `did you mean "chunk_tokens"`},
 		{"{match: 'a', chunk_tokens: 0}", "chunk_tokens: 0 is out of range"},
 		{"{match: 'a', chunk_tokens: x}", `chunk_tokens: "x" is no integer`},

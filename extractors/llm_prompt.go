@@ -129,10 +129,13 @@ func (p prompt) about(chunk chunkers.Chunk, things []thing) llm.Request {
 		fmt.Fprintf(&listed, "%d %s %s\n", i+1, t.kind, name)
 	}
 	found := strings.TrimSuffix(listed.String(), "\n")
-	fence := llm.NewFence(chunk.Header, chunk.Text, found)
+	fence := llm.NewFence(chunk.Header, chunk.Context, chunk.Text, found)
 	user := ""
 	if chunk.Header != "" {
 		user = fence.Enclose("HEADINGS", chunk.Header)
+	}
+	if chunk.Context != "" {
+		user += fence.Enclose("CONTEXT", chunk.Context)
 	}
 	user += fence.Enclose("PASSAGE", chunk.Text)
 	if found != "" {

@@ -119,6 +119,13 @@ func (w *wired) loader(root *corpus.Root) *corpus.Loader {
 
 // Chunker implements pipeline.Strategies.
 func (w *wired) Chunker(a planner.Assignment) (chunkers.Chunker, error) {
+	if a.Chunker == "contextual" {
+		chat, err := w.chat()
+		if err != nil {
+			return nil, err
+		}
+		return chunkers.NewContextual(a.Params, chat)
+	}
 	return chunkers.New(a.Chunker, a.Params)
 }
 

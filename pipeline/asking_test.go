@@ -317,3 +317,64 @@ func TestNoModelAndNoMoney(t *testing.T) {
 		})
 	}
 }
+
+// situated are strategies whose chunker asks a model for a line about each chunk.
+type situated struct {
+	askingStrategies
+	t testing.TB
+}
+
+func (s situated) Chunker(a planner.Assignment) (chunkers.Chunker, error) {
+	return chunkers.NewContextual(a.Params, s.chat)
+}
+
+// What a model says of a chunk's place in its document is embedded and extracted
+// with it, and never cited.
+func TestContextIsReadAndNotCited(t *testing.T) {
+	const line = "Zebulon Pike is the one who is meant."
+	fail := ""
+	m := &model{relations: firstMetSecond}
+	m.situate = func(r llm.Request) (string, error) {
+		if fail != "" && strings.Contains(enclosed(t, r.User, "PASSAGE"), fail) {
+			return "", fmt.Errorf("%w: no", llm.ErrUnusable)
+		}
+		return line, nil
+	}
+	m.entities = func(passage string) (string, error) {
+		// It names what stands in the context alone as well.
+		text, err := namesOf(passage + " Zebulon Pike")
+		return text, err
+	}
+	b := newAsking(t, m, "contextual")
+	b.options.Strategies = situated{askingStrategies{m}, t}
+	b.write(t, "a.txt", threeSentences(1))
+	fail = "magnets"
+	report, err := b.run(t, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := status(t, report, "a.txt"); d.FailedChunks != 1 || d.Chunks != 3 || d.Entities != 6 {
+		t.Errorf("with a line that failed: %+v", d)
+	}
+	fail = ""
+	if report, err = b.run(t, t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := status(t, report, "a.txt"); d.FailedChunks != 0 || d.Entities != 6 || report.Pruned.UnquotedMentions != 3 {
+		t.Errorf("made good: %+v, %+v", d, report.Pruned)
+	}
+	for _, r := range m.asked {
+		if r.Purpose == llm.Extract && fail == "" && strings.Contains(r.User, "Zebulon") && enclosed(t, r.User, "CONTEXT") != line {
+			t.Errorf("the context is not in its place:\n%s", r.User)
+		}
+	}
+	pending, err := b.store.PendingVectors(t.Context(), "chunk", 10)
+	if err != nil || len(pending) != 3 {
+		t.Fatal(pending, err)
+	}
+	for _, p := range pending {
+		if p.Title != line || strings.Contains(p.Text, "Zebulon") || pipeline.EmbeddingTexts(p)[0] != line+"\n"+p.Text {
+			t.Errorf("to be embedded: %+v", p)
+		}
+	}
+}

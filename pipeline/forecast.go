@@ -64,6 +64,15 @@ func (p *planned) forecast(ctx context.Context, o Options, file corpus.File, sto
 	if err := o.Planner.CheckChunks(p.Assignment, len(chunks)); err != nil {
 		return err
 	}
+	if situater, ok := chunker.(chunkers.Situater); ok {
+		lines, err := situater.Situate(ctx, document, chunks)
+		if err != nil {
+			return err
+		}
+		for i := range lines {
+			chunks[i].Context = lines[i].Line // a kept one: extraction reads it
+		}
+	}
 	if err := p.askAbout(ctx, o, chunks, stored); err != nil {
 		return err
 	}

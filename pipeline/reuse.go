@@ -54,7 +54,7 @@ func chunkKeys(f graph.Fingerprints, chunks []chunkers.Chunk) []string {
 	seed := contentKeySeed(f)
 	keys := make([]string, len(chunks))
 	for i, c := range chunks {
-		keys[i] = assemble.ContentKey(seed, c.Header, c.Text)
+		keys[i] = assemble.ContentKey(seed, c.Lead(), c.Text)
 	}
 	return keys
 }

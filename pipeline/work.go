@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,6 +107,10 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	if err := r.Planner.CheckChunks(w.assignment, len(chunks)); err != nil {
 		return err
 	}
+	unsituated, err := r.situate(ctx, w, chunker, chunks)
+	if err != nil {
+		return err
+	}
 	keys := chunkKeys(w.current, chunks)
 	extractions, err := r.extractChunks(ctx, w, chunks, r.kept(w, keys, chunks))
 	if err != nil {
@@ -123,7 +128,7 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	w.merges = resolution.Merges
 	for i := range extractions {
 		w.pruned.Add(extractions[i].Pruned)
-		w.failed.add(i, extractions[i].Failed)
+		w.failed.add(i, cmp.Or(extractions[i].Failed, unsituated[i]))
 	}
 	w.rows, err = assemble.Document(assemble.Input{
 		Document: w.document, ID: r.documentID(w.path), Path: w.path,

@@ -47,7 +47,7 @@ const tokensPerByte = 0.257
 
 // fill is how full the chunkers' chunks are on those files, as a share of the
 // cap without the overlap.
-var fill = map[string]float64{"fixed": 0.97, "sentence": 0.90, "structural": 0.66}
+var fill = map[string]float64{"fixed": 0.97, "sentence": 0.90, "structural": 0.66, "contextual": 0.72}
 
 const otherFill = 0.8
 
@@ -74,7 +74,11 @@ func (p *Planner) Estimate(file File, a Assignment) Estimate {
 	for _, cost := range p.costs(a) {
 		strategyCalls := cost.ModelCallsPerChunk * float64(estimate.Chunks)
 		calls += strategyCalls
-		bill += strategyCalls * ((cost.TokensPerCall+read/float64(estimate.Chunks))*p.rates.InputPerMillion + cost.OutputTokensPerCall*p.rates.OutputPerMillion)
+		sent := cost.TokensPerCall + read/float64(estimate.Chunks)
+		if cost.DocumentPerCall {
+			sent += min(tokens, float64(a.Params["context_tokens"]))
+		}
+		bill += strategyCalls * (sent*p.rates.InputPerMillion + cost.OutputTokensPerCall*p.rates.OutputPerMillion)
 		perKToken += cost.LocalSecondsPerKToken
 	}
 	estimate.ModelCalls = int(math.Ceil(calls))

@@ -18,7 +18,6 @@ import (
 // version may have them.
 func strategies() []catalogue.Strategy {
 	return append(chunkers.Catalogue(),
-		catalogue.Strategy{Kind: catalogue.Chunker, Name: "contextual", Cost: catalogue.Cost{ModelCallsPerChunk: 1, TokensPerCall: 5000}},
 		catalogue.Strategy{Kind: catalogue.Extractor, Name: "pattern", Cheap: true},
 		catalogue.Strategy{Kind: catalogue.Extractor, Name: "gliner", Cheap: true, Cost: catalogue.Cost{LocalSecondsPerKToken: 0.5}},
 		catalogue.Strategy{Kind: catalogue.Extractor, Name: "llm", Cost: catalogue.Cost{ModelCallsPerChunk: 2, TokensPerCall: 700, OutputTokensPerCall: 300}},

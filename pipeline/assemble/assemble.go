@@ -45,8 +45,8 @@ func Mentions(extractions []graph.Extraction) []graph.Mention {
 
 // ContentKey is the key under which a chunk's extraction and vectors are kept:
 // it changes whenever they would.
-func ContentKey(seed, header, text string) string {
-	return graph.Hash(seed, header, text)
+func ContentKey(seed, lead, text string) string {
+	return graph.Hash(seed, lead, text)
 }
 
 // Document builds a document's rows. An error means that the parts of the input

@@ -17,7 +17,7 @@ func (b *builder) chunks() []graph.Chunk {
 		out[i] = graph.Chunk{
 			ID: graph.NewChunkID(b.in.ID, span, c.Text), Index: i, Text: c.Text, Span: span,
 			FirstPage: first, LastPage: last, FirstLine: lines.at(c.Range.Start), LastLine: lines.at(c.Range.End - 1),
-			TokenCount: c.Tokens, Header: c.Header, ContentKey: ContentKey(b.in.ContentKeySeed, c.Header, c.Text),
+			TokenCount: c.Tokens, Header: c.Header, Context: c.Context, ContentKey: ContentKey(b.in.ContentKeySeed, c.Lead(), c.Text),
 		}
 	}
 	return out

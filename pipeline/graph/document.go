@@ -64,6 +64,7 @@ type Chunk struct {
 	LastLine   int
 	TokenCount int    // the chunker's estimate
 	Header     string // "Title › Heading › Subheading", of the later parts of a table with its columns
+	Context    string // a line that a model wrote about its place in the document; "" for most
 	ContentKey string // Hash of what extraction and embedding read
 }
 

@@ -41,6 +41,7 @@ type Cost struct {
 	ModelCallsPerChunk    float64 // calls of a remote or local language model
 	TokensPerCall         float64 // of input, beyond the chunk's own
 	OutputTokensPerCall   float64 // of the answer
+	DocumentPerCall       bool    // each call holds the document too, up to the parameter context_tokens
 	LocalSecondsPerKToken float64 // of one core, measured on 2 shared cores
 	Source                string  // where the figure comes from
 }

@@ -9,7 +9,7 @@
 //	            chunk_count, entity_count, relation_count, failed_chunks, content_hash, plan_hash, ontology_hash, model_hash, format_hash})
 //	  -[:PART_OF {index}]-> (:Chunk)      -[:HAS_SECTION]-> (:__Section__)
 //	(:Chunk {id, text, index, token_count, start_char, end_char, first_page, last_page, first_line, last_line,
-//	         context_header, content_key, search_text, embedding, embedding_pending})  -[:NEXT_CHUNK]-> (:Chunk)
+//	         context_header, context, content_key, search_text, embedding, embedding_pending})  -[:NEXT_CHUNK]-> (:Chunk)
 //	(:__Section__ {id, title, depth, order, start_char, end_char})  -[:PARENT]-> (:__Section__)  -[:COVERS]-> (:Chunk)
 //	(:__Entity__:<Type> {id, name, name_key, type, aliases, description, telling, mention_count, score,
 //	                     source_chunk_ids, search_text, embedding, embedding_pending})

@@ -98,6 +98,7 @@ func chunkRow(c graph.Chunk) cypher.Record {
 		{Name: "first_line", Value: c.FirstLine},
 		{Name: "last_line", Value: c.LastLine},
 		{Name: "context_header", Value: c.Header},
+		{Name: "context", Value: orNull(c.Context)},
 		{Name: "content_key", Value: c.ContentKey},
 		{Name: "search_text", Value: orNull(fulltext.Extra(c.Header + "\n" + c.Text))},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
@@ -133,7 +134,7 @@ func pendingStatement(kind VectorKind, limit int) (cypher.Statement, bool) {
 	switch kind {
 	case ChunkVector:
 		return cypher.New(`MATCH (n:Chunk {embedding_pending: 1})
-RETURN n.id AS id, n.context_header AS title, n.text AS text, '' AS type, n.content_key AS key LIMIT $limit`, params), true
+RETURN n.id AS id, n.context_header AS title, n.context AS context, n.text AS text, '' AS type, n.content_key AS key LIMIT $limit`, params), true
 	case EntityVector:
 		return cypher.New(`MATCH (n:__Entity__ {embedding_pending: 1})
 RETURN n.id AS id, n.name AS title, n.description AS text, n.type AS type, '' AS key LIMIT $limit`, params), true
@@ -146,6 +147,9 @@ RETURN s.id AS source, t.id AS target, '' AS title, n.fact AS text, n.rel_type A
 
 func decodePending(kind VectorKind, rows *conn.Rows, i int) Pending {
 	p := Pending{Kind: kind, Title: rows.String(i, "title"), Text: rows.String(i, "text"), Type: rows.String(i, "type"), Key: rows.String(i, "key")}
+	if line := rows.String(i, "context"); kind == ChunkVector && line != "" {
+		p.Title = strings.TrimPrefix(p.Title+"\n"+line, "\n")
+	}
 	if kind == RelationVector {
 		p.source, p.target = rows.String(i, "source"), rows.String(i, "target")
 		p.ID = p.source + "␟" + p.Type + "␟" + p.target
