@@ -64,6 +64,7 @@ func testSearch(t *testing.T, f *enginetest.Fixture) {
 	t.Run("no statement scans", func(t *testing.T) { testPlans(t, f) })
 	t.Run("words", func(t *testing.T) { testWords(t, f) })
 	t.Run("names", func(t *testing.T) { testNames(t, f) })
+	t.Run("merged names", func(t *testing.T) { testMerged(t, f) })
 	t.Run("links alone", func(t *testing.T) { testLinksAlone(t, f) })
 	t.Run("failures", func(t *testing.T) { testFailures(t, f) })
 	t.Run("while it is written", func(t *testing.T) { testWhileWriting(t, f) })
