@@ -10,6 +10,7 @@ import (
 
 	"graphmill/commandline"
 	"graphmill/pipeline"
+	"graphmill/pipeline/llm"
 	"graphmill/planner"
 )
 
@@ -69,7 +70,8 @@ type ingestOptions struct {
 	additive bool             // what stands and would change is left alone
 	planner  *planner.Planner // nil means the configuration's
 	// plan is what to do, and nothing else; nil means whatever there is to do.
-	plan *pipeline.PlanFile
+	plan  *pipeline.PlanFile
+	meter *llm.Meter // nil means one of the run's own
 }
 
 // ingest is run and reextract: it opens everything, runs the pipeline, finalizes

@@ -13,6 +13,7 @@ import (
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/llm"
 	"graphmill/toolserver"
 )
 
@@ -50,6 +51,7 @@ func (b *writer) Ingest(ctx context.Context, work tools.Work) (*tools.Outcome, e
 		in.finalize(ctx)
 	}
 	in.outcome.Sort()
+	in.outcome.Cost = bill(b.Config, in.options.meter)
 	return in.outcome, nil
 }
 
@@ -61,7 +63,7 @@ func (b *writer) together(ctx context.Context, do func(ctx context.Context, s *s
 func (b *writer) newIngestion(ctx context.Context, work tools.Work) (*ingestion, error) {
 	in := &ingestion{writer: b, check: func(context.Context, *session) error { return nil }}
 	in.outcome = &tools.Outcome{Report: pipeline.NewReport(b.Graph())}
-	in.options = ingestOptions{verb: "ingest", force: work.Reextract, noFinalize: true}
+	in.options = ingestOptions{verb: "ingest", force: work.Reextract, noFinalize: true, meter: newMeter(b.Config)}
 	var err error
 	if in.wired, err = b.strategies(); err != nil {
 		return nil, err
@@ -78,7 +80,7 @@ func (b *writer) newIngestion(ctx context.Context, work tools.Work) (*ingestion,
 	} else if count, err = in.pick(ctx, work.Files); err != nil {
 		return nil, err
 	}
-	in.show = newTold(ctx, count)
+	in.show = b.newTold(ctx, count, in.options.meter)
 	return in, nil
 }
 
@@ -176,7 +178,7 @@ func (in *ingestion) add(report *pipeline.Report) {
 // failed to do. Its failure does not undo the documents.
 func (in *ingestion) finalize(ctx context.Context) {
 	var err error
-	in.outcome.Finalize, err = in.writer.finalize(ctx, in.outcome.Wrote(), in.show)
+	in.outcome.Finalize, err = in.writer.finalize(llm.WithMeter(ctx, in.options.meter), in.outcome.Wrote(), in.show)
 	if err == nil {
 		return
 	}
@@ -214,14 +216,21 @@ func (b *writer) checkTextID(ctx context.Context, s *session, id string) error {
 // told tells a client how far a call is.
 type told struct {
 	ctx   context.Context
+	cost  func() string // so far
 	total float64
 
 	mu   sync.Mutex
 	done float64
 }
 
-func newTold(ctx context.Context, documents int) *told {
-	return &told{ctx: ctx, total: float64(documents)}
+func (b *writer) newTold(ctx context.Context, documents int, meter *llm.Meter) *told {
+	return &told{ctx: ctx, total: float64(documents), cost: func() string {
+		cost := bill(b.Config, meter)
+		if cost == nil {
+			return ""
+		}
+		return fmt.Sprintf("; %d calls of models, %.4f %s so far", cost.Calls, cost.Money, cost.Currency)
+	}}
 }
 
 // Observe implements pipeline.Observer.
@@ -241,4 +250,6 @@ func (t *told) Observe(e pipeline.Event) {
 	}
 }
 
-func (t *told) tell(text string) { toolserver.Progress(t.ctx, t.done, max(t.total, t.done), text) }
+func (t *told) tell(text string) {
+	toolserver.Progress(t.ctx, t.done, max(t.total, t.done), text+t.cost())
+}

@@ -17,6 +17,7 @@ import (
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/llm"
 	"graphmill/toolserver"
 )
 
@@ -61,7 +62,9 @@ func (b *writer) strategies() (*wired, error) {
 	defer b.mu.Unlock()
 	var err error
 	if b.wired == nil {
-		b.wired, err = newWired(b.Config)
+		if b.wired, err = newWired(b.Config); err == nil {
+			b.wired.asking.log = b.Log
+		}
 	}
 	return b.wired, err
 }
@@ -153,6 +156,13 @@ func (b *writer) explain(err error) error {
 		return &toolserver.Error{Kind: toolserver.Unreachable, Message: "Could not reach the graph store: " + trouble.Reason, Hint: trouble.Hint, Err: err}
 	case errors.As(err, &cause):
 		return explainStore(cause, err)
+	case errors.Is(err, llm.ErrBudget):
+		return &toolserver.Error{
+			Kind: toolserver.Config, Message: "The budget of this call is spent: " + err.Error(),
+			Hint: "Make the same call again to go on: what is done is kept, and each call has the whole budget (limits.max_cost, max_calls, max_tokens)", Err: err,
+		}
+	case errors.Is(err, llm.ErrUnavailable):
+		return &toolserver.Error{Kind: toolserver.Model, Message: capital(err.Error()), Hint: "Make the same call again: what is done is kept; `ingestd doctor` checks the set-up", Err: err}
 	case errors.As(err, &file):
 		return &toolserver.Error{Kind: toolserver.Usage, Message: capital(file.Error()), Err: err}
 	case pipeline.IsSetup(err):
@@ -244,14 +254,15 @@ func (b *writer) SetOntology(ctx context.Context, extra *graph.Ontology) (*tools
 }
 
 // Finalize implements tools.Backend.
-func (b *writer) Finalize(ctx context.Context) (*pipeline.FinalizeReport, error) {
+func (b *writer) Finalize(ctx context.Context) (*pipeline.FinalizeReport, *pipeline.Bill, error) {
 	ctx, end := b.begin(ctx)
 	defer end()
-	report, err := b.finalize(ctx, true, newTold(ctx, 1))
+	meter := newMeter(b.Config)
+	report, err := b.finalize(llm.WithMeter(ctx, meter), true, b.newTold(ctx, 1, meter))
 	if err == nil && report == nil {
 		err = &toolserver.Error{Kind: toolserver.NoGraph, Message: fmt.Sprintf("Graph %q holds nothing yet", b.Graph()), Hint: "Call ingest first"}
 	}
-	return report, b.explain(err)
+	return report, bill(b.Config, meter), b.explain(err)
 }
 
 // finalize makes the graph searchable, alone. Unless it must, it only looks whether

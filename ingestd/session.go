@@ -156,7 +156,10 @@ func (s *session) ingestWith(ctx context.Context, w *wired, root pipeline.Files,
 	started := time.Now()
 	ctx, cancel := s.untilLockLost(ctx)
 	defer cancel()
-	meter := newMeter(s.Config)
+	meter := o.meter
+	if meter == nil {
+		meter = newMeter(s.Config)
+	}
 	ctx = llm.WithMeter(ctx, meter)
 	options, err := s.begin(ctx, w, root, o, show)
 	if err != nil {

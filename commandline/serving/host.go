@@ -170,5 +170,8 @@ func (h *host) close() error {
 
 // Secrets are those of a configuration that no error may show.
 func Secrets(cfg *configs.Config) []string {
-	return []string{cfg.Falkor.Password.Reveal(), cfg.Falkor.Reader.Password.Reveal()}
+	return []string{
+		cfg.Falkor.Password.Reveal(), cfg.Falkor.Reader.Password.Reveal(),
+		cfg.LLM.OpenAI.APIKey.Reveal(), cfg.LLM.Anthropic.APIKey.Reveal(),
+	}
 }

@@ -13,6 +13,7 @@ const finalizeName = "finalize"
 // Finalized is the reply of finalize.
 type Finalized struct {
 	pipeline.FinalizeReport
+	Cost *pipeline.Bill `json:"cost,omitempty"` // absent when no model was asked
 	toolserver.Notice
 }
 
@@ -28,11 +29,11 @@ func (k *kit) finalizeTool() (*toolserver.Tool, error) {
 type nothing struct{}
 
 func (k *kit) finalize(ctx context.Context, _ nothing) (*Finalized, error) {
-	report, err := k.Backend.Finalize(ctx)
+	report, cost, err := k.Backend.Finalize(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Finalized{FinalizeReport: *report}, nil
+	return &Finalized{FinalizeReport: *report, Cost: cost}, nil
 }
 
 // Text tells the counts.
@@ -43,6 +44,7 @@ func (f *Finalized) Text(limit int) string {
 	}
 	text := fmt.Sprintf("Finalized: %d vectors made; %d documents, %d chunks, %d entities, %d relations\n",
 		made, f.Counts.Documents, f.Counts.Chunks, f.Counts.Entities, f.Counts.Relations)
+	text += costLine(f.Cost)
 	if f.Hint != "" {
 		text += f.Hint + "\n"
 	}

@@ -49,6 +49,7 @@ type Ingested struct {
 	Pruned    graph.Pruned             `json:"pruned"`
 	Keep      *ontology.Addition       `json:"set_ontology,omitempty"` // what set_ontology takes to keep what was pruned
 	Finalize  *pipeline.FinalizeReport `json:"finalize,omitempty"`
+	Cost      *pipeline.Bill           `json:"cost,omitempty"` // absent when no model was asked
 	// Interrupted says why the call ended before all was done; "" if it did not.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
@@ -137,7 +138,7 @@ const mostKept = 30
 func (k *kit) newIngested(o *Outcome, text bool) *Ingested {
 	out := &Ingested{
 		Graph: o.Graph, Documents: []Document{}, Status: o.Totals.Status, Pruned: o.Pruned,
-		Finalize: o.Finalize, Interrupted: o.Interrupted, Warnings: o.Warnings,
+		Finalize: o.Finalize, Cost: o.Cost, Interrupted: o.Interrupted, Warnings: o.Warnings,
 	}
 	for _, d := range o.Documents {
 		document := Document{DocumentReport: d}
@@ -218,6 +219,7 @@ func (r *Ingested) Text(limit int) string {
 	if r.Finalize != nil && r.Finalize.Done {
 		tail += fmt.Sprintf("Finalized: %d documents, %d entities, %d relations\n", r.Finalize.Counts.Documents, r.Finalize.Counts.Entities, r.Finalize.Counts.Relations)
 	}
+	tail += costLine(r.Cost)
 	for _, warning := range r.Warnings {
 		tail += "Warning: " + line(warning) + "\n"
 	}

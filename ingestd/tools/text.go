@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"graphmill/commandline"
+	"graphmill/pipeline"
 )
 
 // line shows text of documents on one line.
@@ -42,4 +43,12 @@ func some(items []string, room int) string {
 		used += size
 	}
 	return b.String()
+}
+
+// costLine tells what asking models took; "" when none was asked.
+func costLine(cost *pipeline.Bill) string {
+	if cost == nil {
+		return ""
+	}
+	return fmt.Sprintf("Models: %d calls, %d more from the cache, %d tokens, %.4f %s\n", cost.Calls, cost.Cached, cost.InputTokens+cost.OutputTokens, cost.Money, cost.Currency)
 }

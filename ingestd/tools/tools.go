@@ -31,8 +31,9 @@ type Backend interface {
 	// Ingest brings documents into the graph. It returns what it has when ctx ends:
 	// whole documents, and what ended it.
 	Ingest(ctx context.Context, work Work) (*Outcome, error)
-	// Finalize makes the graph searchable.
-	Finalize(ctx context.Context) (*pipeline.FinalizeReport, error)
+	// Finalize makes the graph searchable, and says what asking models took, if any
+	// was asked.
+	Finalize(ctx context.Context) (*pipeline.FinalizeReport, *pipeline.Bill, error)
 }
 
 // Work is what one call of ingest is to do: files or a text.
