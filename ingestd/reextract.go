@@ -18,10 +18,11 @@ func (a *app) reextractCommand() *cobra.Command {
 arguments name (a path, a folder, an id such as file:notes/a.md, or a glob over paths under the root).`,
 		Example: "  ingestd reextract --root corpus\n  ingestd reextract --root corpus 'reports/**/*.pdf'",
 	}
-	var reembed bool
+	var reembed, noFinalize bool
 	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
+	cmd.Flags().BoolVar(&noFinalize, "no-finalize", false, "leave vectors and indexes to a later finalize")
 	return a.verb(cmd, ingestKeys, func(ctx context.Context, patterns []string) error {
-		o := ingestOptions{verb: "reextract", force: true, reembed: reembed}
+		o := ingestOptions{verb: "reextract", force: true, reembed: reembed, noFinalize: noFinalize}
 		if len(patterns) > 0 {
 			if err := a.selectFiles(ctx, patterns, &o); err != nil {
 				return err

@@ -82,6 +82,9 @@ func (p textPrinter) totals(r *pipeline.Report) {
 		p.bill(r.Cost)
 	}
 	p.pruned(r.Pruned)
+	if !p.quiet {
+		p.advice(r)
+	}
 	if p.quiet {
 		p.failed(r.Documents)
 	}
@@ -130,12 +133,27 @@ func (p textPrinter) pruned(pruned graph.Pruned) {
 			fmt.Fprintf(p.w, "pruned:  %s: %s\n", line.what, commandline.Printable(topCounts(line.counts, 5)))
 		}
 	}
+	if n := pruned.UnknownEntities; n > 0 {
+		fmt.Fprintf(p.w, "pruned:  mentions kept as Unknown: %d\n", n)
+	}
 	if n, m := pruned.UnquotedMentions, pruned.UnquotedRelations; n+m > 0 {
 		fmt.Fprintf(p.w, "pruned:  without a quote in their passage: %d names, %d facts\n", n, m)
 	}
 }
 
 func topCounts(counts map[string]int, limit int) string {
+	var parts []string
+	for _, key := range mostFrequent(counts, limit) {
+		parts = append(parts, fmt.Sprintf("%s (%d)", key, counts[key]))
+	}
+	if len(counts) > limit {
+		parts = append(parts, fmt.Sprintf("…(%d more)", len(counts)-limit))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mostFrequent are at most limit keys, those with the largest counts first.
+func mostFrequent(counts map[string]int, limit int) []string {
 	keys := make([]string, 0, len(counts))
 	for key := range counts {
 		keys = append(keys, key)
@@ -146,14 +164,7 @@ func topCounts(counts map[string]int, limit int) string {
 		}
 		return keys[i] < keys[j]
 	})
-	var parts []string
-	for _, key := range keys[:min(limit, len(keys))] {
-		parts = append(parts, fmt.Sprintf("%s (%d)", key, counts[key]))
-	}
-	if len(keys) > limit {
-		parts = append(parts, fmt.Sprintf("…(%d more)", len(keys)-limit))
-	}
-	return strings.Join(parts, ", ")
+	return keys[:min(limit, len(keys))]
 }
 
 func sample(list []string, limit int) string {

@@ -148,7 +148,11 @@ func (s *session) ingest(ctx context.Context, root *corpus.Root, o ingestOptions
 	}
 	defer w.close()
 	w.asking.log = s.Log
-	return s.ingestWith(ctx, w, root, o, show)
+	report, err := s.ingestWith(ctx, w, root, o, show)
+	if err == nil {
+		s.advise(ctx, report)
+	}
+	return report, err
 }
 
 // ingestWith is ingest with strategies that are there already.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/ontology"
 )
 
 // Status is what a run did with a document.
@@ -39,12 +40,15 @@ type DocumentReport struct {
 	Status Status `json:"status"`
 	Plan   string `json:"plan"` // "structural 256 · gliner · exact"; "" if none was made
 	// Rule says what chose the plan, and what the limits replaced.
-	Rule      string  `json:"rule,omitempty"`
-	Chunks    int     `json:"chunks"`
-	Reused    int     `json:"reused,omitempty"` // of Chunks: taken over, not extracted again
-	Entities  int     `json:"entities"`
-	Relations int     `json:"relations"`
-	Seconds   float64 `json:"seconds"` // of work on this file, waiting excluded
+	Rule      string `json:"rule,omitempty"`
+	Chunks    int    `json:"chunks"`
+	Reused    int    `json:"reused,omitempty"` // of Chunks: taken over, not extracted again
+	Entities  int    `json:"entities"`
+	Relations int    `json:"relations"`
+	// Pruned is how many mentions and relations were dropped for what the ontology
+	// does not declare.
+	Pruned  int     `json:"pruned,omitempty"`
+	Seconds float64 `json:"seconds"` // of work on this file, waiting excluded
 	// FailedChunks of Chunks gave nothing, because a model's answer could not be
 	// used. The document is in the graph without them, and tried again next time.
 	FailedChunks int `json:"failed_chunks,omitempty"`
@@ -74,6 +78,10 @@ type Report struct {
 	Documents []DocumentReport `json:"documents"`
 	Totals    Totals           `json:"totals"`
 	Pruned    graph.Pruned     `json:"pruned"`
+	// Hint says what the ontology misses and how to have it; SetOntology is what to
+	// add to it so that another extraction keeps what was dropped.
+	Hint        string             `json:"hint,omitempty"`
+	SetOntology *ontology.Addition `json:"set_ontology,omitempty"`
 	// Deferred are the paths under the root that an additive run left alone.
 	Deferred []string `json:"-"`
 	// Missing are documents of this source in the graph whose file is no longer
@@ -200,6 +208,7 @@ func newRecorder(graphName string, observer Observer) *recorder {
 }
 
 func (r *recorder) document(d DocumentReport, pruned graph.Pruned) {
+	d.Pruned = pruned.Undeclared()
 	r.mu.Lock()
 	r.report.Add(d)
 	r.report.Pruned.Add(pruned)
