@@ -32,7 +32,7 @@ func RemoteEmbedder(cfg *configs.Config, cache *llm.Cache, log *slog.Logger) (mo
 	e := cfg.Embedder
 	endpoint := Endpoint(cfg, e.RemoteModel(), log)
 	endpoint.Cache = cache
-	embedder, err := llm.NewEmbedder(llm.EmbedOptions{Endpoint: endpoint, Dimension: e.Dimension, SendDimensions: e.SendDimensions, BatchTexts: e.Batch})
+	embedder, err := llm.NewEmbedder(llm.EmbedOptions{Endpoint: endpoint, Dimension: e.Dimension, SendDimensions: e.SendDimensions, BatchTexts: e.Batch, Window: e.Window})
 	if err != nil {
 		return nil, Usage("embedder.kind %s: %v", e.Kind, err)
 	}

@@ -210,7 +210,8 @@ type Embedder struct {
 	// SendDimensions asks the provider for vectors of Dimension also where the
 	// model's name does not say that it can shorten them.
 	SendDimensions bool `key:"send_dimensions"`
-	Batch          int  `key:"batch"` // openai: texts of one call
+	Batch          int  `key:"batch"`  // openai: texts of one call
+	Window         int  `key:"window"` // openai: estimated tokens of one text; 0 = by the server
 }
 
 // Values of Embedder.Kind. Hash is deterministic and knows no meaning: for

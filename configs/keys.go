@@ -141,8 +141,8 @@ func planKeys() []Key {
 			Description: "Most chunks of one file; a file with more fails before anything is extracted from it."},
 		{Name: "plan.limits.tune_params", Kind: KindBool, Default: true,
 			Description: "Whether a rule may set the chunker's numbers (chunk_tokens, overlap_tokens …)."},
-		{Name: "plan.limits.max_llm_pairs", Kind: KindInt, Default: 0, Min: 0, Max: 0,
-			Description: "Pairs of names a document's resolver may have checked by a language model. No resolver of this version asks one."},
+		{Name: "plan.limits.max_llm_pairs", Kind: KindInt, Default: 500, Min: 1, Max: 100_000,
+			Description: "Pairs of names that the resolver llm_verified may ask a language model about for one version of a document."},
 	}
 }
 
@@ -178,6 +178,8 @@ func modelKeys() []Key {
 			Description: "Ask the server for embedder.dimension also where the model's name does not begin with text-embedding-3, as a deployment's at Azure."},
 		{Name: "embedder.batch", Kind: KindInt, Default: 128, Min: 1, Max: 2048,
 			Description: "Most texts of one call to the server, for embedder.kind openai."},
+		{Name: "embedder.window", Kind: KindInt, Default: 0, Min: 0, Max: 1_000_000, DefaultNote: "6000; 1400 for a server of your own",
+			Description: "Longest text that is sent to the server, in estimated tokens, for embedder.kind openai; a longer one is the mean of its windows."},
 	}
 }
 
@@ -209,7 +211,7 @@ func runKeys() []Key {
 var (
 	chunkerNames   = []string{"contextual", "fixed", "sentence", "structural"}
 	extractorNames = []string{"gliner", "llm", "pattern", "verify"}
-	resolverNames  = []string{"exact", "similar"}
+	resolverNames  = []string{"exact", "llm_verified", "similar"}
 )
 
 // RuleParameters are the chunker's numbers that a rule may set.

@@ -139,7 +139,7 @@ func (c *Client) ask(ctx context.Context, r Request, schema *checker) (Answer, e
 		if ask == 2 || got.declined != "" {
 			e := &UnusableError{Model: c.sender.Model, Reason: reason.Error(), Answer: got.text}
 			if got.cutOff {
-				e.Hint = "raise the bound on an answer's tokens, or make the chunks smaller"
+				e.Hint = "raise llm.max_output_tokens, or make the chunks smaller"
 			}
 			return Answer{Usage: sum}, e
 		}

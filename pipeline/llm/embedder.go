@@ -223,7 +223,7 @@ func (e *Embedder) send(ctx context.Context, batch []string) ([][]float32, error
 	var refused *CallError
 	if errors.As(err, &refused) && tooLong(refused) {
 		// One text is too long: other documents can be embedded.
-		refused.Settings, refused.Hint = false, fmt.Sprintf("lower the embedder's window (now %d tokens, by estimate)", e.options.Window)
+		refused.Settings, refused.Hint = false, fmt.Sprintf("lower embedder.window (now %d estimated tokens)", e.options.Window)
 	}
 	if err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func (e *Embedder) send(ctx context.Context, batch []string) ([][]float32, error
 func (e *Embedder) read(data []openai.Embedding, batch []string) ([][]float32, error) {
 	refuse := func(format string, args ...any) ([][]float32, error) {
 		return nil, &CallError{Model: e.sender.Model, Settings: true, Reason: fmt.Sprintf(format, args...),
-			Hint: "is it an embedding model? its vectors' length is the embedder's dimension (GRAPHRAG_EMBED_DIM)"}
+			Hint: "is it an embedding model? its vectors' length is embedder.dimension (GRAPHRAG_EMBED_DIM)"}
 	}
 	if len(data) != len(batch) {
 		return refuse("%d vectors came for %d texts", len(data), len(batch))

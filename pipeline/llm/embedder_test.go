@@ -254,7 +254,7 @@ func TestNoVectorIsPaidForTwice(t *testing.T) {
 func TestATextThatIsTooLongIsNoFaultOfTheSettings(t *testing.T) {
 	server := llmtest.New(t, llmtest.InOrder(llmtest.Reply{Status: 400, Message: "This model's maximum context length is 512 tokens"}))
 	_, err := embedder(t, server, nil).Embed(t.Context(), []string{"a"})
-	if !errors.Is(err, llm.ErrUnavailable) || errors.Is(err, llm.ErrSettings) || !strings.Contains(err.Error(), "next: lower the embedder's window") {
+	if !errors.Is(err, llm.ErrUnavailable) || errors.Is(err, llm.ErrSettings) || !strings.Contains(err.Error(), "next: lower embedder.window") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -188,7 +188,7 @@ func TestAnAnswerThatStaysUnusableIsInTheDebugLog(t *testing.T) {
 		want  string
 	}{
 		"wrong twice":   {llmtest.Reply{Text: `{"name":"Zuse"}`}, 2, "does not fit the schema"},
-		"cut off twice": {llmtest.Reply{Text: `{"name":"Zuse`, CutOff: true}, 2, "next: raise the bound"},
+		"cut off twice": {llmtest.Reply{Text: `{"name":"Zuse`, CutOff: true}, 2, "next: raise llm.max_output_tokens"},
 		"declined":      {llmtest.Reply{Refusal: "Zuse I will not name"}, 1, "declined"},
 	} {
 		for _, model := range []string{"openai/x", "anthropic/x"} {

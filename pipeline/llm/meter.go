@@ -260,7 +260,7 @@ func (m *Meter) cached(ctx context.Context, model string, purpose Purpose, n int
 type unpricedError struct{ model string }
 
 func (e *unpricedError) Error() string {
-	return fmt.Sprintf("model %s: its price is not known, so a limit on cost cannot be held; next: give its price, or limit calls or tokens instead", e.model)
+	return fmt.Sprintf("model %s: its price is not known, so a limit on cost cannot be held; next: give it in llm.prices (0 for a model of your own), or limit calls or tokens instead", e.model)
 }
 
 func (e *unpricedError) Is(target error) bool { return target == ErrSettings }

@@ -142,7 +142,7 @@ func TestACostLimitNeedsAPrice(t *testing.T) {
 	server := llmtest.New(t, llmtest.InOrder(spends))
 	meter := llm.NewMeter(llm.Limits{Cost: 1}, llm.Limits{})
 	_, err := client(t, server, func(o *llm.Options) { o.Meter = meter }).Ask(t.Context(), question())
-	if !errors.Is(err, llm.ErrSettings) || !strings.Contains(err.Error(), "next: give its price") || server.Counts().Calls != 0 {
+	if !errors.Is(err, llm.ErrSettings) || !strings.Contains(err.Error(), "next: give it in llm.prices") || server.Counts().Calls != 0 {
 		t.Errorf("%d calls, %v", server.Counts().Calls, err)
 	}
 	c := client(t, server, nil)

@@ -288,7 +288,7 @@ func (s *sender) describe(err error) *CallError {
 	case status == http.StatusTooManyRequests && f.noQuota():
 		e.Settings, e.Hint = true, "the account has no quota left; look at the provider's billing page"
 	case status == http.StatusTooManyRequests:
-		e.Hint = "lower the limits on requests and tokens per minute, or the concurrency"
+		e.Hint = "lower llm.concurrency, or set llm.requests_per_minute and llm.tokens_per_minute to what the provider allows"
 	case status == http.StatusRequestEntityTooLarge:
 		e.Hint = "make the chunks smaller"
 	case status >= 300 && status < 400:
@@ -298,7 +298,7 @@ func (s *sender) describe(err error) *CallError {
 	case strings.Contains(f.what, "web page"), strings.Contains(f.what, "not JSON"):
 		e.Hint = fmt.Sprintf("is %s the base URL of an API? most end with /v1", s.host())
 	case strings.HasPrefix(f.what, "no whole reply"):
-		e.Hint = "raise the call's time-out, or ask for shorter answers"
+		e.Hint = "raise llm.timeout, or make the chunks smaller"
 	default:
 		e.Hint = fmt.Sprintf("look whether %s is well, then run again", s.host())
 	}

@@ -58,7 +58,7 @@ func TestAttemptsEndAndSayWhatToDo(t *testing.T) {
 		reply llmtest.Reply
 		want  string
 	}{
-		"too many":   {llmtest.Reply{Status: 429}, "HTTP 429 Too Many Requests: too many requests (error) (3 attempts); next: lower the limits"},
+		"too many":   {llmtest.Reply{Status: 429}, "HTTP 429 Too Many Requests: too many requests (error) (3 attempts); next: lower llm.concurrency"},
 		"broken":     {llmtest.Reply{Status: 500, Message: "kaput"}, "HTTP 500 Internal Server Error: kaput (error) (3 attempts); next: look whether 127.0.0.1"},
 		"a web page": {llmtest.Reply{Body: "<html>hi</html>"}, "the reply is a web page, not JSON: <html>hi</html> (3 attempts); next: is 127.0.0.1"},
 		"reset":      {llmtest.Reply{Reset: true}, "EOF (3 attempts); next: look whether 127.0.0.1"},
