@@ -66,9 +66,10 @@ type ingestOptions struct {
 	noFinalize bool
 	moved      bool // the root's folder has a new place
 
-	texts    bool             // the root holds texts and no files
-	additive bool             // what stands and would change is left alone
-	planner  *planner.Planner // nil means the configuration's
+	texts       bool             // the root holds texts and no files
+	additive    bool             // what stands and would change is left alone
+	contentOnly bool             // what only other settings would change is left alone
+	planner     *planner.Planner // nil means the configuration's
 	// plan is what to do, and nothing else; nil means whatever there is to do.
 	plan  *pipeline.PlanFile
 	meter *llm.Meter // nil means one of the run's own

@@ -63,7 +63,7 @@ func (b *writer) together(ctx context.Context, do func(ctx context.Context, s *s
 func (b *writer) newIngestion(ctx context.Context, work tools.Work) (*ingestion, error) {
 	in := &ingestion{writer: b, check: func(context.Context, *session) error { return nil }}
 	in.outcome = &tools.Outcome{Report: pipeline.NewReport(b.Graph())}
-	in.options = ingestOptions{verb: "ingest", force: work.Reextract, noFinalize: true, meter: newMeter(b.Config)}
+	in.options = ingestOptions{verb: "ingest", force: work.Reextract, noFinalize: true, contentOnly: true, meter: newMeter(b.Config)}
 	var err error
 	if in.wired, err = b.strategies(); err != nil {
 		return nil, err

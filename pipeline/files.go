@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"graphmill/pipeline/corpus"
 	"graphmill/pipeline/graph"
+	"graphmill/planner"
 )
 
 // Files is where a run's documents come from: a files root, or texts that were
@@ -24,6 +26,18 @@ func (o Options) documentID(path string) graph.DocumentID {
 		return graph.DocumentID(path)
 	}
 	return graph.FileDocumentID(path)
+}
+
+// onlyContent leaves a document alone that only other settings would change, and
+// notes them.
+func (w *work) onlyContent(force bool) {
+	switch w.why {
+	case planner.WhyPlan, planner.WhyOntology, planner.WhyModel, planner.WhyFormat:
+		if !force {
+			w.notes = append(w.notes, fmt.Sprintf("extracted with another %s than would be used now", w.why))
+		}
+		w.why = planner.WhyNone
+	}
 }
 
 // TextTaken is the kind of failure of a file whose path is the id of a text.

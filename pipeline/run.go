@@ -42,6 +42,9 @@ type Options struct {
 	// Additive leaves documents that stand in the graph and would change to a run
 	// that has the graph for itself: Report.Deferred lists them.
 	Additive bool
+	// ContentOnly leaves documents whose content is the same as they are, whatever
+	// else would make them different now; the report says what that is.
+	ContentOnly bool
 	// Select picks files by path; nil takes all.
 	Select func(path string) bool
 	// Planned are the fingerprints that files must have, by path as the graph knows
@@ -287,9 +290,14 @@ func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan
 		case w.deferred:
 			r.deferred(w.file.Path)
 		case w.document == nil: // current
+			plan := w.assignment.String()
+			if r.ContentOnly {
+				plan = r.stored[w.path].Plan // which may be another
+			}
 			r.document(DocumentReport{
-				Path: w.path, Status: Unchanged, Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,
+				Path: w.path, Status: Unchanged, Plan: plan, Rule: w.assignment.Reason, Seconds: w.seconds,
 				Chunks: r.stored[w.path].Chunks, Entities: r.stored[w.path].Entities, Relations: r.stored[w.path].Relations,
+				Reason: strings.Join(w.notes, "; "),
 			}, graph.Pruned{})
 		default:
 			select {
@@ -334,6 +342,9 @@ func (r *run) readAndParse(ctx context.Context, w *work) error {
 	w.why = planner.WhyNew
 	if w.stored {
 		w.why = whyOf(r.stored[w.path], w.current)
+	}
+	if r.ContentOnly && r.stored[w.path].FailedChunks == 0 {
+		w.onlyContent(r.Force)
 	}
 	if w.why == planner.WhyNone && !r.Force {
 		return nil

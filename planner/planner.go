@@ -69,6 +69,7 @@ type Planner struct {
 	limits     Limits
 	strategies map[catalogue.Kind][]catalogue.Strategy
 	rates      Rates
+	plans      map[string]string // see Remembering
 }
 
 // New checks rules and limits against the strategies there are. An error names
@@ -147,6 +148,11 @@ func (p *Planner) Assign(file File) Assignment {
 	}
 	defaults := DefaultRule(file.Format)
 	notes := notes{ruleName(assigned.Rule, rule, file.Format)}
+	if last, known, asked := p.lastRule(file.Path); known {
+		rule, assigned.Rule, notes = last, -1, []string{"the plan of its last ingest"}
+	} else if asked {
+		notes.add("no plan of an earlier ingest is known")
+	}
 	assigned.Chunker = p.choose(catalogue.Chunker, rule.Chunker, defaults.Chunker, &notes)
 	assigned.Extractors = p.chooseExtractors(rule.Extractors, defaults.Extractors, &notes)
 	assigned.Resolver = p.choose(catalogue.Resolver, rule.Resolver, defaults.Resolver, &notes)
