@@ -82,7 +82,7 @@ func TestEveryKeyThatAProgramPrintsIsDocumented(t *testing.T) {
 	for _, keys := range readTables(t, "json.md") {
 		documented = append(documented, keys...)
 	}
-	for _, folder := range []string{"../ingestd", "../queryd", "../commandline"} {
+	for _, folder := range []string{"../ingestd", "../ingestd/tools", "../queryd", "../commandline", "../commandline/serving"} {
 		for _, key := range tagsIn(t, folder) {
 			if !slices.Contains(documented, key) {
 				t.Errorf("json.md: key `%s` of %s is missing", key, strings.TrimPrefix(folder, "../"))
