@@ -74,7 +74,7 @@ func entitiesPrompt(ontology *graph.Ontology, types []graph.EntityType) prompt {
 	return prompt{
 		purpose: llm.Extract,
 		system:  fmt.Sprintf(entitiesInstructions, describeTypes(types), llm.FenceRule),
-		schema:  &llm.Schema{Name: "entities", JSON: entitiesSchema(types)},
+		schema:  &llm.Schema{Name: "entities", JSON: entitiesSchema(labelsOf(types)), Accepts: entitiesSchema(nil)},
 	}
 }
 
@@ -82,7 +82,9 @@ func verifyPrompt(ontology *graph.Ontology) prompt {
 	return prompt{
 		purpose: llm.Verify,
 		system:  fmt.Sprintf(verifyInstructions, describeTypes(ontology.Entities), describeRelations(ontology), llm.FenceRule),
-		schema:  &llm.Schema{Name: "relations", JSON: verifySchema(ontology)},
+		schema: &llm.Schema{
+			Name: "relations", JSON: verifySchema(append(labelsOf(ontology.Entities), noType), relationLabels(ontology)), Accepts: verifySchema(nil, nil),
+		},
 	}
 }
 
@@ -174,20 +176,27 @@ func oneOf(labels []string) map[string]any {
 	return map[string]any{"type": "string", "enum": labels}
 }
 
-func entitiesSchema(types []graph.EntityType) json.RawMessage {
+// entitiesSchema is the form of the first answer, with types of the given labels;
+// nil allows any, which are counted and dropped.
+func entitiesSchema(types []string) json.RawMessage {
 	return written(object(map[string]any{
-		"entities": list(object(map[string]any{"name": textSchema, "type": oneOf(labelsOf(types)), "quote": textSchema})),
+		"entities": list(object(map[string]any{"name": textSchema, "type": oneOf(types), "quote": textSchema})),
 		"other":    list(object(map[string]any{"name": textSchema, "type": textSchema})),
 	}))
 }
 
-func verifySchema(ontology *graph.Ontology) json.RawMessage {
-	relations := make([]string, len(ontology.Relations))
+func relationLabels(ontology *graph.Ontology) []string {
+	labels := make([]string, len(ontology.Relations))
 	for i, r := range ontology.Relations {
-		relations[i] = r.Label
+		labels[i] = r.Label
 	}
+	return labels
+}
+
+// verifySchema is the form of the second answer, likewise.
+func verifySchema(types, relations []string) json.RawMessage {
 	return written(object(map[string]any{
-		"corrections": list(object(map[string]any{"entity": numberSchema, "type": oneOf(append(labelsOf(ontology.Entities), noType))})),
+		"corrections": list(object(map[string]any{"entity": numberSchema, "type": oneOf(types)})),
 		"relations":   list(object(map[string]any{"source": numberSchema, "type": oneOf(relations), "target": numberSchema, "quote": textSchema})),
 		"other":       list(object(map[string]any{"source": numberSchema, "type": textSchema, "target": numberSchema})),
 	}))

@@ -22,11 +22,15 @@ func compile(s *Schema) (*checker, error) {
 	if s == nil {
 		return nil, nil
 	}
-	if known, ok := compiled.Load(string(s.JSON)); ok {
+	accepts := s.JSON
+	if s.Accepts != nil {
+		accepts = s.Accepts
+	}
+	if known, ok := compiled.Load(string(accepts)); ok {
 		return known.(*checker), nil
 	}
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(s.JSON, &schema); err != nil {
+	if err := json.Unmarshal(accepts, &schema); err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
 	resolved, err := schema.Resolve(nil)
@@ -34,7 +38,7 @@ func compile(s *Schema) (*checker, error) {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
 	c := &checker{resolved}
-	compiled.Store(string(s.JSON), c)
+	compiled.Store(string(accepts), c)
 	return c, nil
 }
 

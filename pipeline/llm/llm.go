@@ -44,6 +44,10 @@ type Request struct {
 type Schema struct {
 	Name string // letters, digits, - and _
 	JSON json.RawMessage
+	// Accepts is a wider form in which an answer is taken all the same, for one
+	// word that is not on a list is no reason to lose an answer where the endpoint
+	// does not hold the model to the list; nil is JSON.
+	Accepts json.RawMessage
 }
 
 // Usage is what was paid for.
