@@ -147,8 +147,8 @@ RETURN s.id AS source, t.id AS target, '' AS title, n.fact AS text, n.rel_type A
 
 func decodePending(kind VectorKind, rows *conn.Rows, i int) Pending {
 	p := Pending{Kind: kind, Title: rows.String(i, "title"), Text: rows.String(i, "text"), Type: rows.String(i, "type"), Key: rows.String(i, "key")}
-	if line := rows.String(i, "context"); kind == ChunkVector && line != "" {
-		p.Title = strings.TrimPrefix(p.Title+"\n"+line, "\n")
+	if kind == ChunkVector && rows.String(i, "context") != "" {
+		p.Title = strings.TrimPrefix(p.Title+"\n"+rows.String(i, "context"), "\n")
 	}
 	if kind == RelationVector {
 		p.source, p.target = rows.String(i, "source"), rows.String(i, "target")
