@@ -81,6 +81,24 @@ func TestPruneRemovesWhatIsLongestUnused(t *testing.T) {
 	}
 }
 
+func TestPruneTakesOfADayNoMoreThanMustGo(t *testing.T) {
+	cache, dir := filled(t, 10)
+	noon := time.Now().Add(-100 * 24 * time.Hour).Truncate(24 * time.Hour).Add(12 * time.Hour)
+	for _, path := range entries(t, dir) {
+		if err := os.Chtimes(path, noon, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := cache.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := cache.Prune(t.Context(), 0, before.Bytes*7/10)
+	if err != nil || result.Kept != 7 || result.KeptBytes > before.Bytes*7/10 {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 func TestUsingAnEntryIsNotedOnceADay(t *testing.T) {
 	dir := t.TempDir()
 	server := llmtest.New(t, llmtest.InOrder(good))
