@@ -328,8 +328,19 @@ func TestAzureIsAskedAtItsDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := server.Calls()[0]
+	// OpenAI's own models take only the newer name of the bound.
+	if call.LimitName != "max_completion_tokens" {
+		t.Errorf("the bound is called %s", call.LimitName)
+	}
 	if call.Path != "/openai/deployments/mine/chat/completions" || call.Query != "api-version=2024-10-21" || call.Header.Get("Api-Key") != "secret" || call.Header.Get("Authorization") != "" {
 		t.Errorf("%s?%s %v", call.Path, call.Query, call.Header)
+	}
+}
+
+func TestAServerOfOnesOwnHearsTheOlderNameOfTheBound(t *testing.T) {
+	server := llmtest.New(t, llmtest.InOrder(good))
+	if _, err := client(t, server, nil).Ask(t.Context(), question()); err != nil || server.Calls()[0].LimitName != "max_tokens" {
+		t.Errorf("it is called %s, %v", server.Calls()[0].LimitName, err)
 	}
 }
 
