@@ -6,6 +6,7 @@ package cypher
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -51,6 +52,17 @@ func (s Statement) WithLabel(placeholder constant, name string) Statement {
 		s.err = fmt.Errorf("put label %q: the statement has no %s", name, mark)
 	}
 	s.text = strings.ReplaceAll(s.text, mark, quoted)
+	return s
+}
+
+// With returns the statement with further parameters.
+func (s Statement) With(params Params) Statement {
+	all := maps.Clone(s.params)
+	if all == nil {
+		all = Params{}
+	}
+	maps.Copy(all, params)
+	s.params = all
 	return s
 }
 
