@@ -37,13 +37,13 @@ type mergesResult struct {
 }
 
 // mergeStates are what --state takes.
-var mergeStates = []string{"active", "undone", "forbidden", "apart", "all"}
+var mergeStates = []string{"active", "undone", "forbidden", "confirmed", "apart", "all"}
 
 func (a *app) mergesListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "list merges: kept and merged name, rule, score, where they stand",
-		Long: `list shows the merges that the graph holds, or with --state those that were undone or forbidden, or pairs that a language
-model held apart.`,
+		Long: `list shows the merges that the graph holds, or with --state those that were undone or forbidden, or what a language model
+said of pairs: confirmed, apart.`,
 		Example: "  ingestd merges list\n  ingestd merges list --state undone --output json",
 		Args:    cobra.NoArgs,
 	}

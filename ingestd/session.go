@@ -306,7 +306,7 @@ func (s *session) finalize(ctx context.Context, w *wired, wrote, reembed bool, s
 		return nil, err
 	}
 	options := pipeline.FinalizeOptions{
-		Store: s.store, Embedder: embedder, Workers: s.Config.Workers(), Reembed: reembed, Observer: show, MustNotMerge: pairs,
+		Store: s.store, Embedder: embedder, Workers: s.Config.Workers(), Reembed: reembed, Observer: show, MustNotMerge: pairs, Chat: w.chat,
 	}
 	if s.Config.Embedder.Kind == configs.EmbedderOpenAI {
 		options.Workers, options.Batch = s.Config.LLM.Concurrency, s.Config.Embedder.Batch

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"graphmill/pipeline/falkor/store"
+	"graphmill/pipeline/llm"
 	"graphmill/pipeline/models"
 )
 
@@ -36,7 +37,10 @@ type FinalizeOptions struct {
 	// MustNotMerge are pairs of names that are two things', whatever a resolver
 	// says.
 	MustNotMerge [][2]string
-	Observer     Observer // nil means Silent
+	// Chat gives the language model that the resolver llm_verified asks. It is
+	// called when a document wants it; nil where none does.
+	Chat     func() (llm.Chat, error)
+	Observer Observer // nil means Silent
 }
 
 // FinalizeReport is what finalize did.
@@ -47,6 +51,8 @@ type FinalizeReport struct {
 	Unusable int                      `json:"unusable,omitempty"` // texts without anything to embed
 	Merged   int                      `json:"merged"`             // entities that became part of another, beyond equal ids
 	Unmerged int                      `json:"unmerged,omitempty"` // entities that became one of their own again
+	// Judged is what a language model was asked about names; nil when nothing was.
+	Judged *Judged `json:"judged,omitempty"`
 	// MergeGroupsSkipped counts groups of too many similar names to compare.
 	MergeGroupsSkipped int          `json:"merge_groups_skipped,omitempty"`
 	Counts             store.Counts `json:"counts"` // the graph's, afterwards
@@ -84,12 +90,18 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	if err := mergeEntities(ctx, o, report); err != nil {
 		return report, fmt.Errorf("merge entities: %w", err)
 	}
+	var overBudget error
 	for _, kind := range []store.VectorKind{store.ChunkVector, store.EntityVector, store.RelationVector} {
 		if err := embedKind(ctx, o, kind, report); err != nil {
 			return report, fmt.Errorf("embed %s: %w", plural[kind], err)
 		}
 		if err := o.Store.StartIndexes(ctx, kind, indexes); err != nil {
 			return report, err
+		}
+		if kind == store.EntityVector {
+			if overBudget = mergeJudged(ctx, o, report); overBudget != nil && !errors.Is(overBudget, llm.ErrBudget) {
+				return report, overBudget
+			}
 		}
 	}
 	o.Observer.Observe(Event{Kind: FinalizeStep, Step: "index"})
@@ -99,8 +111,28 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	var err error
 	report.Counts, err = o.Store.Finish(ctx)
 	report.Done = err == nil
+	if err == nil && overBudget != nil {
+		// The graph is searchable, and waits for a finalize that may ask the rest.
+		err = errors.Join(overBudget, o.Store.Decide(ctx, nil))
+	}
 	report.Seconds = time.Since(started).Seconds()
 	return report, err
+}
+
+// mergeJudged has a language model judge names, once entities have the vectors by
+// which it finds their neighbours, and merges what it confirmed.
+func mergeJudged(ctx context.Context, o FinalizeOptions, report *FinalizeReport) error {
+	joins, err := judgeEntities(ctx, o, report)
+	if !joins {
+		return err
+	}
+	if merged := mergeEntities(ctx, o, report); merged != nil {
+		return errors.Join(merged, err)
+	}
+	if embedded := embedKind(ctx, o, store.EntityVector, report); embedded != nil {
+		return errors.Join(embedded, err)
+	}
+	return err
 }
 
 var plural = map[store.VectorKind]string{

@@ -74,13 +74,46 @@ func mergeEntities(ctx context.Context, o FinalizeOptions, report *FinalizeRepor
 	}
 	apart := keptApart(entities, records, o.MustNotMerge)
 	proposals = resolvers.Settle(resolvers.Separate(proposals, apart), texts.hold)
+	confirmed, why := confirmedPairs(entities, records)
+	if proposals = resolvers.Confirm(proposals, confirmed); len(confirmed) > 0 {
+		if texts, err = placesOf(ctx, o.Store, entities, proposals); err != nil {
+			return err
+		}
+	}
 	var want []store.Merge
 	for _, j := range resolvers.Cluster(entities, proposals, apart) {
-		want = append(want, texts.record(j))
+		record := texts.record(j)
+		record.Explanation = why[idPair(record.Kept, record.Merged)]
+		want = append(want, record)
 	}
 	done, err := o.Store.SetMerges(ctx, want, MergeSettings(o.MustNotMerge))
-	report.Merged, report.Unmerged = done.Merged, done.Undone
+	report.Merged += done.Merged
+	report.Unmerged += done.Undone
 	return err
+}
+
+// confirmedPairs are those that a language model said are one, with its reasons.
+func confirmedPairs(entities []resolvers.Named, records []store.Merge) (pairs [][2]int, why map[[2]graph.EntityID]string) {
+	why = map[[2]graph.EntityID]string{}
+	var index map[graph.EntityID]int
+	for _, m := range records {
+		if m.State != store.MergeConfirmed {
+			continue
+		}
+		if index == nil {
+			index = make(map[graph.EntityID]int, len(entities))
+			for i, e := range entities {
+				index[e.ID] = i
+			}
+		}
+		a, knownA := index[m.Kept]
+		b, knownB := index[m.Merged]
+		if knownA && knownB {
+			pairs = append(pairs, [2]int{a, b})
+			why[idPair(m.Kept, m.Merged)] = m.Explanation
+		}
+	}
+	return pairs, why
 }
 
 // keyPair is two normalised names, the smaller first.
@@ -104,7 +137,7 @@ func keptApart(entities []resolvers.Named, records []store.Merge, pairs [][2]str
 	}
 	for _, m := range records {
 		switch {
-		case m.State == store.MergeActive:
+		case m.State == store.MergeActive, m.State == store.MergeConfirmed:
 		case m.Kept != "" && m.Merged != "":
 			ids[[2]graph.EntityID{min(m.Kept, m.Merged), max(m.Kept, m.Merged)}] = true
 		default:

@@ -33,7 +33,7 @@ var mergedCorpus = map[string]string{
 	"f.txt": "Ann Lee met International Business Machines Corporation.",
 }
 
-const mergedNames = `International Business Machines(?: Corporation)?|IBM(?: Corp\.)?|(?:Dr\. )?Ann Lee|Acme(?: Inc\.| GmbH)?|World War II?|Deep Blue|European Union|EU\b|Firm \d+(?: Inc\.)?`
+const mergedNames = `International Business Machines(?: Corporation)?|IBM(?: Corp\.)?|(?:Dr\. )?Ann Lee|Acme(?: Inc\.| GmbH)?|World War II?|(?:Deep )?Blue|European Union|EU\b|Firm \d+(?: Inc\.)?`
 
 // mergeBench is a bench whose plan resolves by similar.
 func mergeBench(t *testing.T, texts map[string]string) *bench {
@@ -54,10 +54,13 @@ func mergeBench(t *testing.T, texts map[string]string) *bench {
 	return b
 }
 
-func (b *bench) plan(t *testing.T, resolver string) {
+func (b *bench) plan(t *testing.T, resolver string) { b.planWith(t, resolver, 0) }
+
+func (b *bench) planWith(t *testing.T, resolver string, pairs int) {
 	t.Helper()
 	all := slices.Concat(chunkers.Catalogue(), extractors.Catalogue(), resolvers.Catalogue())
-	plans, err := planner.New([]planner.Rule{{Match: "**", Extractors: []string{"pattern"}, Resolver: resolver}}, planner.Limits{}, []catalogue.Strategy(all))
+	plans, err := planner.New([]planner.Rule{{Match: "**", Extractors: []string{"pattern"}, Resolver: resolver}},
+		planner.Limits{Resolvers: []string{"exact", "similar", "llm_verified"}, MaxLLMPairs: pairs}, []catalogue.Strategy(all))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,13 +73,18 @@ func (b *bench) in(t *testing.T, name string) {
 	b.options.Store, b.options.Graph = b.store, name
 }
 
-func (b *bench) finalize(t *testing.T, change ...func(*pipeline.FinalizeOptions)) *pipeline.FinalizeReport {
+func hashEmbedder(t *testing.T) models.Embedder {
 	t.Helper()
 	embedder, err := models.NewHashEmbedder(16)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := pipeline.FinalizeOptions{Store: b.store, Embedder: embedder}
+	return embedder
+}
+
+func (b *bench) finalize(t *testing.T, change ...func(*pipeline.FinalizeOptions)) *pipeline.FinalizeReport {
+	t.Helper()
+	o := pipeline.FinalizeOptions{Store: b.store, Embedder: hashEmbedder(t)}
 	for _, f := range change {
 		f(&o)
 	}

@@ -30,6 +30,7 @@ type Finalizer interface {
 	PendingVectors(ctx context.Context, kind store.VectorKind, limit int) ([]store.Pending, error)
 	StoreVectors(ctx context.Context, kind store.VectorKind, vectors []store.Vector) error
 	Merger
+	Judger
 	// PrepareVectors agrees on the embedder before any vector is stored; another
 	// one than the graph's is refused unless o.Reembed is set.
 	PrepareVectors(ctx context.Context, o store.IndexOptions) error

@@ -97,6 +97,8 @@ func New(name string) (Resolver, error) {
 		return Exact{}, nil
 	case "similar":
 		return Similar{}, nil
+	case "llm_verified":
+		return LLMVerified{}, nil
 	}
 	var names []string
 	for _, s := range Catalogue() {
@@ -122,5 +124,14 @@ func Catalogue() []catalogue.Strategy {
 		Description: "exact, and across documents names that are written alike: punctuation, legal forms, titles, initials, acronyms, slips",
 		Cheap:       true,
 		Cost:        catalogue.Cost{Source: "no model; finalize compares names, under 0.1 ms a name"},
+	}, {
+		Kind:        catalogue.Resolver,
+		Name:        "llm_verified",
+		Version:     1,
+		Description: "similar, and a language model decides on names that could be one thing's: at most max_llm_pairs of a document, eight a call, a second time across types",
+		Cost: catalogue.Cost{
+			ModelCallsPerChunk: 0.25, TokensPerCall: 1200,
+			Source: "a guess: two pairs a chunk, eight a call of 150 tokens a pair; max_llm_pairs bounds it",
+		},
 	}}
 }

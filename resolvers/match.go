@@ -48,7 +48,7 @@ type match struct {
 // The scores say in which order rules are believed; 0.85 and less need more than
 // names where names.tsv has a counterexample.
 var scores = map[Rule]float64{
-	Punctuation: 0.99, Spelling: 0.97, LegalForm: 0.95, Title: 0.95, Article: 0.95, Order: 0.94, Accents: 0.93, Initials: 0.9, Acronym: 0.85,
+	Punctuation: 0.99, Spelling: 0.97, LegalForm: 0.95, Title: 0.95, Article: 0.95, Order: 0.94, Accents: 0.93, Initials: 0.9, Acronym: 0.85, Verified: 0.8,
 }
 
 // compare says whether two names of one type could be one thing's.

@@ -24,6 +24,9 @@ type Change struct {
 	// Resolver is the plan's: what says which of the document's names are one
 	// thing's. What exact says needs no record; it may be left out.
 	Resolver string
+	// MaxPairs is how many pairs of names a language model may be asked about for
+	// the document.
+	MaxPairs int
 	// Replace says that the document stands in the graph already. The store
 	// looks for itself as well, so that doing a commit again is harmless; a
 	// caller that does not know may leave it false.

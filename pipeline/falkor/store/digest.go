@@ -78,7 +78,7 @@ RETURN n.id, r.rel_type, r.fact, r.description, r.src_name, r.tgt_name, r.score,
 	}},
 	{name: "merges", rare: true, last: lastMerge, page: func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Merge__) WHERE ID(n) >= $lo AND ID(n) < $hi
-RETURN n.id, n.state, n.kept, n.merged, n.kept_name, n.merged_name, n.kept_type, n.merged_type, n.rule, n.score, n.evidence, n.explanation, n.applied`, p)
+RETURN n.id, n.state, n.kept, n.merged, n.kept_name, n.merged_name, n.kept_type, n.merged_type, n.rule, n.score, n.evidence, n.explanation, n.asked_for, n.applied`, p)
 	}},
 }
 

@@ -20,6 +20,7 @@ const (
 	MergeUndone    MergeState = "undone"    // an operator took it back: never again
 	MergeForbidden MergeState = "forbidden" // an operator forbade it
 	MergeApart     MergeState = "apart"     // a language model was asked and did not say yes
+	MergeConfirmed MergeState = "confirmed" // a language model said that they are one; what is merged for it has its own record
 	MergeAllowed   MergeState = "allowed"   // what was decided is forgotten; no record has it
 )
 
@@ -38,7 +39,8 @@ type Merge struct {
 	Score       float64        `json:"score,omitempty"`
 	Evidence    []MergePlace   `json:"evidence,omitempty"` // where both names stand
 	Explanation string         `json:"explanation,omitempty"`
-	At          string         `json:"at,omitempty"` // when it was first recorded
+	AskedFor    string         `json:"asked_for,omitempty"` // the document, and its version, for which a model was asked
+	At          string         `json:"at,omitempty"`        // when it was first recorded
 
 	applied bool // what is said of Merged stands with Kept
 	keptKey string
@@ -58,6 +60,12 @@ func MergeID(a, b graph.EntityID) string {
 	return "m" + graph.Hash("merge", string(min(a, b)), string(max(a, b)))[:12]
 }
 
+// VerdictID is the id of the record of what a language model said about two
+// entities.
+func VerdictID(a, b graph.EntityID) string {
+	return "v" + graph.Hash("verdict", string(min(a, b)), string(max(a, b)))[:12]
+}
+
 // ForbiddenID is the id of the record that forbids to merge two names.
 func ForbiddenID(a, b string) string {
 	a, b = graph.NameKey(a), graph.NameKey(b)
@@ -74,7 +82,7 @@ func (s *Store) Merges(ctx context.Context) ([]Merge, error) {
 		rows, err := s.read(ctx, cypher.New(`MATCH (m:__Merge__) WHERE m.id > $after WITH m ORDER BY m.id LIMIT $page
 RETURN m.id AS id, m.state AS state, m.kept AS kept, m.merged AS merged, m.kept_name AS kept_name, m.merged_name AS merged_name,
        m.kept_type AS kept_type, m.merged_type AS merged_type, m.kept_key AS kept_key, m.rule AS rule, m.score AS score,
-       m.evidence AS evidence, m.explanation AS explanation, m.at AS at, m.applied AS applied ORDER BY id`, cypher.Params{"after": after, "page": mergePage}))
+       m.evidence AS evidence, m.explanation AS explanation, m.asked_for AS asked_for, m.at AS at, m.applied AS applied ORDER BY id`, cypher.Params{"after": after, "page": mergePage}))
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +92,7 @@ RETURN m.id AS id, m.state AS state, m.kept AS kept, m.merged AS merged, m.kept_
 				Kept: graph.EntityID(rows.String(i, "kept")), Merged: graph.EntityID(rows.String(i, "merged")),
 				KeptName: rows.String(i, "kept_name"), MergedName: rows.String(i, "merged_name"),
 				KeptType: rows.String(i, "kept_type"), MergedType: rows.String(i, "merged_type"), keptKey: rows.String(i, "kept_key"),
-				Rule: rows.String(i, "rule"), Score: rows.Float(i, "score"), Explanation: rows.String(i, "explanation"), At: rows.String(i, "at"), applied: rows.Int(i, "applied") != 0,
+				Rule: rows.String(i, "rule"), Score: rows.Float(i, "score"), Explanation: rows.String(i, "explanation"), AskedFor: rows.String(i, "asked_for"), At: rows.String(i, "at"), applied: rows.Int(i, "applied") != 0,
 			}
 			if text := rows.String(i, "evidence"); text != "" {
 				if err := json.Unmarshal([]byte(text), &m.Evidence); err != nil {
@@ -163,6 +171,7 @@ func mergeRow(m Merge) cypher.Record {
 		{Name: "score", Value: rounded(m.Score)},
 		{Name: "evidence", Value: clean(evidence)},
 		{Name: "explanation", Value: orNull(clean(m.Explanation))},
+		{Name: "asked_for", Value: orNull(clean(m.AskedFor))},
 	}
 }
 

@@ -395,6 +395,7 @@ func documentRow(c Change) cypher.Record {
 		{Name: "status", Value: d.Status},
 		{Name: "plan", Value: c.Plan},
 		{Name: "resolver", Value: orNull(c.Resolver)},
+		{Name: "max_llm_pairs", Value: orNone(c.MaxPairs)},
 		{Name: "chunk_count", Value: len(c.Graph.Chunks)},
 		{Name: "entity_count", Value: len(c.Graph.Entities)},
 		{Name: "relation_count", Value: len(c.Graph.Relations)},
