@@ -262,4 +262,3 @@ func TestAServerThatStopsAnswersTheIngestUnderWay(t *testing.T) {
 		t.Errorf("%d documents, hint %q", len(got.Documents), got.Hint)
 	}
 }
-

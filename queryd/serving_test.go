@@ -19,6 +19,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"graphmill/commandline/serving/servingtest"
 	"graphmill/pipeline/engine/enginetest"
 )
 
@@ -330,19 +331,6 @@ func testRequiredLogin(t *testing.T, f *enginetest.Fixture) {
 	}
 }
 
-// clients is where make clients installs, or a loud skip.
-func clients(t *testing.T, path, program string) string {
-	t.Helper()
-	place := filepath.Join(environment(t, &enginetest.Fixture{})["GRAPHMILL_DEPS_DIR"], "clients", path)
-	if _, err := os.Stat(place); err != nil {
-		t.Skipf("SKIPPED: %s is not installed; make clients", place)
-	}
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("SKIPPED: there is no %s on the PATH", program)
-	}
-	return place
-}
-
 type step struct {
 	Step    string   `json:"step"`
 	Version string   `json:"version"`
@@ -357,7 +345,7 @@ type step struct {
 var allTools = []string{"status", "get_ontology", "retrieve", "check_citations", "evidence"}
 
 func testPythonClient(t *testing.T, f *enginetest.Fixture) {
-	packages := clients(t, "python", "python3")
+	packages := servingtest.Clients(t, environment(t, f)["GRAPHMILL_DEPS_DIR"], "python", "python3")
 	s := serveHTTP(t, f)
 	queryd := program(t, f, "serve")
 	for _, c := range []struct {
@@ -370,7 +358,7 @@ func testPythonClient(t *testing.T, f *enginetest.Fixture) {
 		{"2025-11-25", []string{"sse", s.url + "/sse", testToken, "legacy"}},
 	} {
 		name := strings.Join(c.arguments[:1], "") + " " + c.version
-		command := exec.Command("python3", append([]string{"testdata/client.py"}, c.arguments...)...)
+		command := exec.Command("python3", append([]string{"../scripts/clients/converse.py"}, c.arguments...)...)
 		command.Env = append(queryd.Env, "PYTHONPATH="+packages)
 		out, err := command.Output()
 		if err != nil {
@@ -411,7 +399,7 @@ func stderrOf(err error) string {
 }
 
 func testInspector(t *testing.T, f *enginetest.Fixture) {
-	inspector := filepath.Join(clients(t, "inspector", "node"), "node_modules", ".bin", "mcp-inspector")
+	inspector := filepath.Join(servingtest.Clients(t, environment(t, f)["GRAPHMILL_DEPS_DIR"], "inspector", "node"), "node_modules", ".bin", "mcp-inspector")
 	s := serveHTTP(t, f)
 	queryd := program(t, f, "serve")
 	stdio := queryd.Args

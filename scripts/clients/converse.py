@@ -1,7 +1,7 @@
 """Lists and calls every tool with the Python MCP client, and prints one JSON line for what each step found.
 
-usage: client.py stdio COMMAND [ARGUMENT]...
-       client.py http|sse URL TOKEN MODE      MODE: auto (the newest protocol that both know), legacy, or a version
+usage: converse.py stdio COMMAND [ARGUMENT]...
+       converse.py http|sse URL TOKEN MODE      MODE: auto (the newest protocol that both know), legacy, or a version
 """
 
 import asyncio
@@ -44,13 +44,21 @@ async def converse(client):
     session = {}
 
     async def call(name, **arguments):
-        result = await client.call_tool(name, {**arguments, **session})
+        told = []
+
+        async def progress(done, total, message):
+            told.append(message)
+
+        result = await client.call_tool(name, {**arguments, **session}, progress_callback=progress)
         data = result.structured_content or {}
         if "session" in names[name].get("properties", {}) and "session" in data:
             session["session"] = data["session"]
-        show(step=name, error=result.is_error, text=result.content[0].text[:200], n=data.get("n"), keys=sorted(data))
+        show(step=name, error=result.is_error, text=result.content[0].text[:200], n=data.get("n"), keys=sorted(data), told=told)
         return data
 
+    if "ingest" in names:
+        await build(call)
+        return
     await call("status")
     await call("get_ontology")
     found = await call("retrieve", question="Who worked with Charles Babbage?", top_k=2)
@@ -61,6 +69,15 @@ async def converse(client):
     if "evidence" in names:
         await call("evidence", handle=passage["handle"])
     await call("retrieve", question="")
+
+
+async def build(call):
+    await call("preview_files")
+    await call("set_ontology", entities=[{"label": "Person"}])
+    await call("ingest", files=["*.md"], reextract=True)
+    await call("ingest", text="Grace Hopper knew Howard Aiken.", document_id="memo")
+    await call("finalize")
+    await call("ingest", files=["missing.md"])
 
 
 async def main(arguments):
