@@ -118,7 +118,9 @@ func TestTheInspectorCallsEveryToolThatWrites(t *testing.T) {
 	inspector := filepath.Join(servingtest.Clients(t, depsDir(t), "inspector", "node"), "node_modules", ".bin", "mcp-inspector")
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	writeFile(t, filepath.Join(w.corpus, "a.md"), "Ada Lovelace met Charles Babbage.")
-	stdio := w.command("serve", "--files-root", w.corpus)
+	stdio := w.command()
+	stdio.Args = []string{stdio.Path, "serve", "--files-root", w.corpus} // the inspector takes --config for its own
+	stdio.Env = append(stdio.Env, "GRAPHMILL_CONFIG="+w.config, "GRAPHMILL_DATA_DIR="+w.data)
 	network := []string{w.serveHTTP(), "--transport", "http", "--header", "Authorization: Bearer " + serveToken}
 	for _, c := range []struct {
 		server []string

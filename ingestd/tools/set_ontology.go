@@ -67,8 +67,18 @@ func (k *kit) ontologyTool() (*toolserver.Tool, error) {
 	}, k.setOntology)
 }
 
-func (k *kit) setOntology(ctx context.Context, in json.RawMessage) (*OntologySet, error) {
-	extra, err := ontology.ParseAddition("in the call", in)
+// ontologyInput is handed on as it is: package ontology reads and checks it.
+type ontologyInput struct {
+	Entities  json.RawMessage `json:"entities,omitempty"`
+	Relations json.RawMessage `json:"relations,omitempty"`
+}
+
+func (k *kit) setOntology(ctx context.Context, in ontologyInput) (*OntologySet, error) {
+	text, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	extra, err := ontology.ParseAddition("in the call", text)
 	if err != nil {
 		return nil, usage(
 			"Labels hold letters of any script, digits, spaces, - and _, and are not the graph's own (Chunk, Document, Unknown, __X__); patterns name declared entity types",
