@@ -106,7 +106,8 @@ func (c *Contextual) Situate(ctx context.Context, document *corpus.Document, chu
 				if p := recover(); p != nil {
 					errs[i] = fmt.Errorf("internal error: %v", p)
 				}
-				if errs[i] != nil {
+				// Where a budget ends, calls under way are paid for all the same.
+				if errs[i] != nil && !errors.Is(errs[i], llm.ErrBudget) {
 					cancel()
 				}
 			}()

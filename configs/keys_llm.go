@@ -42,7 +42,7 @@ func llmKeys() []Key {
 			Description: "Most tokens a minute, questions and answers."},
 		{Name: "llm.cache", Kind: KindBool, Default: true,
 			Description: "Keep answers on disk, so that a second run over the same chunks pays nothing."},
-		{Name: "llm.cache_dir", Kind: KindPath, Default: "", DefaultNote: "<data_dir>/cache/llm",
+		{Name: "llm.cache_dir", Kind: KindPath, Default: "", Flag: "cache-dir", DefaultNote: "<data_dir>/cache/llm",
 			Description: "Folder of the kept answers; several runs and machines may share it."},
 		{Name: "llm.prices", Kind: KindYAML, Default: []byte(nil), DefaultNote: "the built-in table",
 			Description: "What models cost a million tokens: {currency: USD, date: 2026-11-01, models: {openai/NAME: {input: 0.4, output: 1.6}}}. What it leaves out keeps the built-in price."},

@@ -87,6 +87,22 @@ func parseSize(text string) (int64, error) {
 	return int64(size), nil
 }
 
+// ParseSize reads a size as settings have it, for flags that are no settings.
+func ParseSize(text string) (int64, error) { return parseSize(text) }
+
+// FormatSize writes bytes for people: "1.4 GiB".
+func FormatSize(size int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	value, unit := float64(size), 0
+	for value >= 1024 && unit+1 < len(units) {
+		value, unit = value/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d bytes", size)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
 // formatSize writes bytes in the largest binary unit that is exact.
 func formatSize(size int64) string {
 	units := []struct {

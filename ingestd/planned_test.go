@@ -159,3 +159,17 @@ func TestAPlanForVerifyingWhatPatternsFind(t *testing.T) {
 	}
 	within(t, "input tokens", float64(plan.Totals.InputTokens), float64(server.Counts().InputTokens))
 }
+
+func TestAPlanForLinesOfContext(t *testing.T) {
+	t.Parallel()
+	w, server := paid(t, strings.Replace(paidConfig, "extractor: llm", "chunker: contextual, extractor: [pattern, llm]", 1))
+	w.write("a.txt", story(1)+story(2)+story(3))
+	w.write("b.md", "# Minutes\n\n"+story(4)+"\n\n## More\n\n"+story(5))
+	plan := w.planned()
+	w.ingest(0)
+	counts := server.Counts()
+	if counts.Calls != plan.Totals.ModelCalls || counts.Calls == 0 {
+		t.Errorf("planned %d calls, spent %d", plan.Totals.ModelCalls, counts.Calls)
+	}
+	within(t, "input tokens", float64(plan.Totals.InputTokens), float64(counts.InputTokens))
+}

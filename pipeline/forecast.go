@@ -73,6 +73,15 @@ func (p *planned) forecast(ctx context.Context, o Options, file corpus.File, sto
 			chunks[i].Context = lines[i].Line // a kept one: extraction reads it
 		}
 	}
+	if situater, ok := chunker.(chunkers.Situater); ok && len(chunks) > 0 {
+		lines, err := situater.Situate(ctx, document, chunks)
+		if err != nil {
+			return err
+		}
+		for i, line := range lines {
+			chunks[i].Context = line.Line
+		}
+	}
 	if err := p.askAbout(ctx, o, chunks, stored); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -21,6 +22,7 @@ func (r *run) situate(ctx context.Context, w *work, chunker chunkers.Chunker, ch
 	if situater.Windowed(w.document) {
 		w.notes = append(w.notes, "context lines were written from parts of the document, which is longer than context_tokens")
 	}
+	var over exhausted // calls that are under way are paid for, so they are not given up
 	group, batch := errgroup.WithContext(ctx)
 	for start := 0; start < len(chunks); start += extractBatch {
 		end := min(start+extractBatch, len(chunks))
@@ -33,7 +35,7 @@ func (r *run) situate(ctx context.Context, w *work, chunker chunkers.Chunker, ch
 				return situater.Situate(batch, w.document, chunks[start:end])
 			})
 			if err != nil {
-				return fmt.Errorf("context of chunks %d to %d: %w", start, end-1, err)
+				return over.unless(fmt.Errorf("context of chunks %d to %d: %w", start, end-1, err))
 			}
 			for i, line := range lines {
 				chunks[start+i].Context, failed[start+i] = line.Line, line.Failed
@@ -41,7 +43,7 @@ func (r *run) situate(ctx context.Context, w *work, chunker chunkers.Chunker, ch
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
+	if err := errors.Join(group.Wait(), over.why()); err != nil {
 		return nil, err
 	}
 	return failed, ctx.Err()
