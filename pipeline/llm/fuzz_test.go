@@ -94,6 +94,8 @@ func FuzzDecodeEntry(f *testing.F) {
 func FuzzWindows(f *testing.F) {
 	f.Add("a few words and 文字 🙂", 16)
 	f.Add(strings.Repeat("x", 500), 20)
+	f.Add(strings.Repeat("文", 500), 17)
+	f.Add(strings.Repeat("🙂é", 100), 19)
 	f.Add("\xff\xfe\xfd", 16)
 	f.Fuzz(func(t *testing.T, text string, room int) {
 		room = max(16, room%1000)
@@ -102,6 +104,9 @@ func FuzzWindows(f *testing.F) {
 			t.Fatalf("one window is not the text: %q", got)
 		}
 		for _, part := range parts {
+			if utf8.ValidString(text) && !utf8.ValidString(part) {
+				t.Fatalf("a character was cut in two: %q", part)
+			}
 			if n := EstimateTokens(part); n > room && len(part) > utf8.UTFMax {
 				t.Fatalf("a window of %d tokens in %d", n, room)
 			}
