@@ -5,26 +5,32 @@
 //
 // # The layout
 //
-//	(:Document {id, path, folder, title, date, format, size_bytes, pages, metadata (JSON object), status, plan,
+//	(:Document {id, path, folder, title, date, format, size_bytes, pages, metadata (JSON object), status, plan, resolver, max_llm_pairs,
 //	            chunk_count, entity_count, relation_count, failed_chunks, content_hash, plan_hash, ontology_hash, model_hash, format_hash})
 //	  -[:PART_OF {index}]-> (:Chunk)      -[:HAS_SECTION]-> (:__Section__)
 //	(:Chunk {id, text, index, token_count, start_char, end_char, first_page, last_page, first_line, last_line,
 //	         context_header, context, content_key, search_text, embedding, embedding_pending})  -[:NEXT_CHUNK]-> (:Chunk)
 //	(:__Section__ {id, title, depth, order, start_char, end_char})  -[:PARENT]-> (:__Section__)  -[:COVERS]-> (:Chunk)
 //	(:__Entity__:<Type> {id, name, name_key, type, aliases, description, telling, mention_count, score,
-//	                     source_chunk_ids, search_text, embedding, embedding_pending})
-//	  -[:MENTIONED_IN {spans (JSON [{start, end}]), names, count, score, method, description, telling}]-> (:Chunk)
+//	                     source_chunk_ids, search_text, alias_keys, embedding, embedding_pending})
+//	  -[:MENTIONED_IN {spans (JSON [{start, end}]), names, count, score, method, description, telling, origin, origin_type}]-> (:Chunk)
 //	  -[:RELATES {rel_type, fact, description, src_name, tgt_name, score, source_chunk_ids, evidence, evidence_scores,
-//	              evidence_methods, evidence_src_names, evidence_tgt_names, spans (JSON {chunk: [{start, end}]}),
+//	              evidence_methods, evidence_src_names, evidence_tgt_names, evidence_src_ids, evidence_tgt_ids, spans (JSON {chunk: [{start, end}]}),
 //	              embedding, embedding_pending}]-> (:__Entity__)
 //	(:__Meta__ {id: 'default', schema, fence, commits, sources, embedding_model, embedding_dimension, finalize, merging, counts (JSON)})
 //	(:__Run__ {id, verb, started, ended, status, totals (JSON), message})
+//	(:__Merge__ {id, state, kept, merged, kept_name, merged_name, kept_type, merged_type, kept_key, rule, score, evidence (JSON), explanation, asked_for, applied, at})
 //	(:__GraphRAGConfig__ {id: 'default', embedding_model, embedding_dimension, sdk_version, updated_at})
 //
 // Of a RELATES edge, entry i of evidence, evidence_scores and evidence_methods
 // belongs to entry i of source_chunk_ids; a chunk stands there once for each
 // sentence, and the nth span that spans has for a chunk belongs to its nth
 // entry. The name lists are there only when documents name an end differently.
+// An entity that was merged into another has no node: its mentions stand with the
+// other and name it as their origin, and so does evidence in its lists of ids, ""
+// where an edge's end is what the document names. A relation of two that became
+// one is an edge __WITHIN__ of the entity to itself, like RELATES but for
+// vectors. alias_keys are the name keys of what was merged into an entity.
 // All positions are code points of the document's decoded text. Properties
 // without a value are left out. embedding_pending is 1 while a vector is missing
 // or stale. search_text holds words for the full-text index that the text itself
