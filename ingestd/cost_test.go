@@ -102,6 +102,8 @@ func TestWhatAModelTakesIsInTheReportAndPaidOnce(t *testing.T) {
 		}
 	}
 
+	contains(t, w.must("runs", "--output", "json"), fmt.Sprintf(`"input_tokens": %d`, c.InputTokens), `"by_purpose"`, `"model": "openai/tested"`)
+
 	// Another graph, and answers that are kept; what was extracted is another's.
 	again := w.ingest(0, "--graph", "another")
 	if n := server.Counts().Calls; n != counts.Calls || again.Totals.Chunks != first.Totals.Chunks {

@@ -78,7 +78,10 @@ func (s *session) details(report *pipeline.Report) store.RunDetails {
 		}
 	}
 	if c := report.Cost; c != nil {
-		d.Cost = &store.RunCost{Calls: c.Calls, Tokens: c.InputTokens + c.OutputTokens, Money: c.Money, Currency: c.Currency}
+		d.Cost = &store.RunCost{RunCalls: callsOf(c.Cost), Currency: c.Currency, Model: c.Model, ByPurpose: map[string]store.RunCalls{}}
+		for purpose, cost := range c.ByPurpose {
+			d.Cost.ByPurpose[string(purpose)] = callsOf(*cost)
+		}
 	}
 	for _, document := range report.Documents {
 		if document.Status != pipeline.Failed {
@@ -89,4 +92,8 @@ func (s *session) details(report *pipeline.Report) store.RunDetails {
 		}
 	}
 	return d
+}
+
+func callsOf(c pipeline.Cost) store.RunCalls {
+	return store.RunCalls{Calls: c.Calls, Cached: c.Cached, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens, Money: c.Money}
 }

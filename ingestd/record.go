@@ -10,10 +10,11 @@ import (
 	"graphmill/pipeline/faultpoint"
 )
 
-// record adds the verb to the graph's run ledger. A verb that changed nothing
-// leaves no line: running again over an unchanged folder writes nothing.
+// record adds the verb to the graph's run ledger. A verb that changed nothing and
+// paid nothing leaves no line: running again over an unchanged folder writes
+// nothing.
 func (s *session) record(verb string, report *pipeline.Report, started time.Time, outcome error) error {
-	if report == nil || (!report.Wrote() && report.Finalize == nil) || errors.Is(outcome, store.ErrLockLost) {
+	if report == nil || (!report.Wrote() && report.Finalize == nil && report.Cost == nil) || errors.Is(outcome, store.ErrLockLost) {
 		return nil
 	}
 	// The clock may have been set meanwhile; how long it took does not depend on it.

@@ -64,10 +64,19 @@ type RunCounts struct {
 
 // RunCost is what language models and remote embedders took.
 type RunCost struct {
-	Calls    int     `json:"calls"`
-	Tokens   int     `json:"tokens"`
-	Money    float64 `json:"money"`
-	Currency string  `json:"currency"`
+	RunCalls
+	Currency  string              `json:"currency"`
+	Model     string              `json:"model,omitempty"` // that strategies asked
+	ByPurpose map[string]RunCalls `json:"by_purpose,omitempty"`
+}
+
+// RunCalls are figures of calls.
+type RunCalls struct {
+	Calls        int     `json:"calls"`
+	Cached       int     `json:"cached"` // answers that were kept from before, in no other figure
+	InputTokens  int     `json:"input_tokens"`
+	OutputTokens int     `json:"output_tokens"`
+	Money        float64 `json:"money"`
 }
 
 // RunFailure is a file that failed.
