@@ -30,6 +30,7 @@ func (s *session) record(verb string, report *pipeline.Report, started time.Time
 		line.Status, line.Message = "failed", outcome.Error()
 	}
 	line.Details = s.details(report)
+	report.Run = s.run.ID
 	err := s.saveLine(line)
 	if outcome != nil {
 		return nil // the verb's own error says what went wrong

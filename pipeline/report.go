@@ -75,6 +75,7 @@ type Totals struct {
 // Report is what a run did. Documents are sorted by path.
 type Report struct {
 	Graph     string           `json:"graph"`
+	Run       string           `json:"run,omitempty"` // its line in the ledger, if it changed something
 	Documents []DocumentReport `json:"documents"`
 	Totals    Totals           `json:"totals"`
 	Pruned    graph.Pruned     `json:"pruned"`
