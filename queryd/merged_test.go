@@ -35,6 +35,11 @@ func testMerged(t *testing.T, f *enginetest.Fixture) {
 		if names := namesOf(result); !slices.Equal(names, []string{"International Business Machines"}) {
 			t.Errorf("%s finds %q", question, names)
 		}
+		for _, r := range result.Relations {
+			if len(r.Evidence) != 1 || r.Support != 1 {
+				t.Errorf("%s: %s has %d quotes, support %d", question, r.Target, len(r.Evidence), r.Support)
+			}
+		}
 		if len(result.Relations) != 2 || len(result.Passages) != 2 {
 			t.Errorf("%s: %d relations, %d passages", question, len(result.Relations), len(result.Passages))
 		}

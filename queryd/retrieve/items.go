@@ -119,11 +119,12 @@ func readRelation(rows *conn.Rows, i int) Relation {
 		_, r.Statement, _ = strings.Cut(rows.String(i, "fact"), "): ")
 	}
 	chunks, quotes, scores := rows.Strings(i, "chunks"), rows.Strings(i, "quotes"), rows.Floats(i, "scores")
-	r.Support = len(chunks)
 	spans := map[string][]graph.Span{}
 	if text := rows.String(i, "spans"); text != "" && json.Unmarshal([]byte(text), &spans) != nil {
 		clear(spans) // another program's spans may be of another form
 	}
+	// A sentence that names an end by two names of a merged entity is there twice.
+	known := map[quoteAt]bool{}
 	for k, chunk := range chunks {
 		q := quoteAt{chunk: chunk}
 		if k < len(quotes) {
@@ -135,8 +136,12 @@ func readRelation(rows *conn.Rows, i int) Relation {
 		if list := spans[chunk]; len(list) > 0 {
 			q.span, spans[chunk] = list[0], list[1:]
 		}
-		r.evidence = append(r.evidence, q)
+		if !known[q] || q.span == (graph.Span{}) {
+			known[q] = true
+			r.evidence = append(r.evidence, q)
+		}
 	}
+	r.Support = len(r.evidence)
 	slices.SortStableFunc(r.evidence, func(a, b quoteAt) int {
 		switch {
 		case a.score != b.score && a.score > b.score:
