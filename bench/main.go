@@ -41,6 +41,7 @@ var sections = []section{
 	{"writing", benchWriting},
 	{"corpus", benchCorpus},
 	{"unchanged", benchUnchanged},
+	{"edited", benchEdited},
 	{"models", benchModels},
 	{"retrieval", benchRetrieval},
 }
