@@ -264,3 +264,40 @@ func TestKeysAreNowhereInWhatIsPrinted(t *testing.T) {
 		t.Error("the server never got the key")
 	}
 }
+
+func TestVectorsOfAServer(t *testing.T) {
+	t.Parallel()
+	config := strings.Replace(fastConfig, "embedder: {kind: hash, dimension: 32}", "embedder: {kind: openai, model: text-embedding-3-small, dimension: 16, batch: 4}", 1)
+	w, server := paid(t, config+"llm: {concurrency: 1}\n")
+	for i := range 6 {
+		w.write(fmt.Sprintf("f%d.txt", i), story(i))
+	}
+	e := w.run("run", "--root", w.corpus, "--max-calls", "3", "--output", "json")
+	var r pipeline.Report
+	if err := json.Unmarshal([]byte(e.stdout), &r); err != nil || e.code != 4 || r.Interrupted != "budget" || server.Counts().Calls != 3 {
+		t.Fatalf("%d calls: %v", server.Counts().Calls, e)
+	}
+	done := w.report(0, "finalize")
+	counts := server.Counts()
+	if done.Cost == nil || done.Cost.Calls != counts.Calls-3 || done.Cost.ByPurpose["embed"] == nil || !done.Finalize.Done {
+		t.Errorf("%+v, the server %+v", done.Cost, counts)
+	}
+	// A vector of a text is asked for once, whichever run asked.
+	texts := map[string]int{}
+	for _, call := range server.Calls() {
+		if call.Dimensions != 16 {
+			t.Fatalf("%d dimensions were asked for", call.Dimensions)
+		}
+		for _, text := range call.Inputs {
+			if texts[text]++; texts[text] > 1 {
+				t.Errorf("asked twice: %q", text)
+			}
+		}
+	}
+	if d := w.run("doctor", "--root", w.corpus); d.code != 0 || !strings.Contains(d.stdout, "16 dimensions") || !strings.Contains(d.stdout, "price") {
+		t.Error(d)
+	}
+	if server.Counts().Calls != counts.Calls+2 {
+		t.Errorf("doctor sent %d calls, a text to embed and a question are two", server.Counts().Calls-counts.Calls)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"graphmill/pipeline/llm"
 	"graphmill/planner"
 	"graphmill/planner/catalogue"
+	"graphmill/resolvers"
 )
 
 // forecaster counts what strategies would ask of the configured model. It stands
@@ -38,6 +39,10 @@ type taken struct {
 	calls, cached int
 	input, output float64
 }
+
+// tokensPerVerdict is what an answer says of one pair: its number, a word and a
+// reason.
+const tokensPerVerdict = 60
 
 // enoughAnswers is how many answers tell how long the next will be.
 const enoughAnswers = 10
@@ -134,8 +139,12 @@ func (f *forecaster) Taken() (calls int, money float64, asked pipeline.Asked) {
 func (f *forecaster) Resolving(a planner.Assignment) (calls int, money float64) {
 	for _, s := range strategies() {
 		if s.Kind == catalogue.Resolver && s.Name == a.Resolver && s.Cost.ModelCallsPerChunk > 0 {
-			n := float64(a.MaxLLMPairs)
-			return a.MaxLLMPairs, f.price.Cost(int(n*s.Cost.TokensPerCall), int(n*s.Cost.OutputTokensPerCall))
+			// Every pair in calls of several, and each once more by itself: that is what
+			// a yes about two types takes.
+			together := (a.MaxLLMPairs + resolvers.PairsPerCall - 1) / resolvers.PairsPerCall
+			calls = together + a.MaxLLMPairs
+			tokens := s.Cost.TokensPerCall * (float64(together) + float64(a.MaxLLMPairs)/resolvers.PairsPerCall)
+			return calls, f.price.Cost(int(tokens), 2*a.MaxLLMPairs*tokensPerVerdict)
 		}
 	}
 	return 0, 0

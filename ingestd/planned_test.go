@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"graphmill/pipeline"
+	"graphmill/pipeline/llm/llmtest"
 )
 
 // planned runs `ingestd plan` and decodes what it printed.
@@ -172,4 +173,22 @@ func TestAPlanForLinesOfContext(t *testing.T) {
 		t.Errorf("planned %d calls, spent %d", plan.Totals.ModelCalls, counts.Calls)
 	}
 	within(t, "input tokens", float64(plan.Totals.InputTokens), float64(counts.InputTokens))
+}
+
+func TestAPlanSaysWhatPairsOfNamesMayTake(t *testing.T) {
+	t.Parallel()
+	w, server := paid(t, strings.Replace(paidConfig, "extractor: llm", "extractor: pattern, resolver: llm_verified", 1)+
+		"extractors: {pattern: {rules: [{name: names, pattern: '[A-Z][a-z]+ [A-Z][a-z]+', type: Person}]}}\n")
+	for i := range 3 {
+		w.write(fmt.Sprintf("f%d.txt", i), story(i))
+	}
+	plan := w.planned()
+	if plan.Totals.ModelCalls != 0 || plan.Totals.AtMostCalls == 0 || plan.Totals.AtMostMoney == 0 || !strings.Contains(strings.Join(plan.Notes, " "), "come on top") {
+		t.Errorf("%+v, notes %q", plan.Totals, plan.Notes)
+	}
+	server.Script(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"pairs": []}`} })
+	w.ingest(0)
+	if n := server.Counts().Calls; n > plan.Totals.AtMostCalls {
+		t.Errorf("%d calls, at most %d were planned", n, plan.Totals.AtMostCalls)
+	}
 }

@@ -44,7 +44,8 @@ type Judge struct{ chat llm.Chat }
 func NewJudge(chat llm.Chat) *Judge { return &Judge{chat} }
 
 const (
-	pairsPerCall = 8
+	// PairsPerCall is how many pairs are asked about in one call.
+	PairsPerCall = 8
 	// judgeVersion is raised with every change of the prompt or its schema.
 	judgeVersion = 1
 	mostAbout    = 400 // characters of a sentence that is shown
@@ -57,8 +58,8 @@ const (
 // back beside the answers had. Any other error of the model is returned alike.
 func (j *Judge) Judge(ctx context.Context, questions []Question) ([]Verdict, error) {
 	verdicts := make([]Verdict, len(questions))
-	for from := 0; from < len(questions); from += pairsPerCall {
-		until := min(from+pairsPerCall, len(questions))
+	for from := 0; from < len(questions); from += PairsPerCall {
+		until := min(from+PairsPerCall, len(questions))
 		if err := j.ask(ctx, questions[from:until], verdicts[from:until], firstAsk); err != nil {
 			return verdicts, err
 		}
