@@ -38,6 +38,7 @@ func (a *app) examine(ctx context.Context) *commandline.Diagnosis {
 	a.checkInputs(d)
 	a.checkModels(ctx, d)
 	a.checkProvider(ctx, d)
+	a.serving().Check(d)
 	return d
 }
 

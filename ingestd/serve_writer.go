@@ -156,6 +156,11 @@ func (b *writer) explain(err error) error {
 		return &toolserver.Error{Kind: toolserver.Unreachable, Message: "Could not reach the graph store: " + trouble.Reason, Hint: trouble.Hint, Err: err}
 	case errors.As(err, &cause):
 		return explainStore(cause, err)
+	case errors.Is(err, corpus.ErrTooManyEntries):
+		return &toolserver.Error{
+			Kind: toolserver.Config, Message: fmt.Sprintf("The files root holds more than %d files and folders, where listing stops", b.Config.Corpus.MaxEntries),
+			Hint: "Name files by their paths, which needs no listing; or have the server started with the folder that holds the documents as its files root, or a larger corpus.max_entries", Err: err,
+		}
 	case errors.Is(err, llm.ErrBudget):
 		return &toolserver.Error{
 			Kind: toolserver.Config, Message: "The budget of this call is spent: " + err.Error(),

@@ -174,6 +174,9 @@ func (k *kit) hints(o *Outcome, call string) []string {
 	if o.FailedCount() > 0 {
 		hints = append(hints, "Some failed; `reason` says why, and the graph keeps the version it has of them.")
 	}
+	if o.IncompleteCount() > 0 {
+		hints = append(hints, "Of some, a model's answer for a part could not be used; `reason` says why, and ingesting them again tries that part again.")
+	}
 	if o.FinalizeFailed != nil {
 		hints = append(hints, "The documents are in the graph, but it could not be finalized: "+sentence(o.FinalizeFailed.Error())+" The next ingest, of whatever, tries it again.")
 	}
