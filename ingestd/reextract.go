@@ -15,14 +15,16 @@ func (a *app) reextractCommand() *cobra.Command {
 		Use:   "reextract --root DIR [GLOB…]",
 		Short: "extract files again in place, changed or not",
 		Long: `reextract extracts files again in place, whether or not they changed: all under the root, or those that the
-arguments name (a path, a folder, an id such as file:notes/a.md, or a glob over paths under the root).`,
+arguments name (a path, a folder, an id such as file:notes/a.md, or a glob over paths under the root). Each file is extracted by the plan of
+its last extraction, which the graph keeps; --replan takes the rules of today, as run does. The report says which it was.`,
 		Example: "  ingestd reextract --root corpus\n  ingestd reextract --root corpus 'reports/**/*.pdf'",
 	}
-	var reembed, noFinalize bool
+	var reembed, noFinalize, replan bool
 	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
 	cmd.Flags().BoolVar(&noFinalize, "no-finalize", false, "leave vectors and indexes to a later finalize")
+	cmd.Flags().BoolVar(&replan, "replan", false, "plan each file by the rules of today, not as it was extracted last")
 	return a.verb(cmd, ingestKeys, func(ctx context.Context, patterns []string) error {
-		o := ingestOptions{verb: "reextract", force: true, reembed: reembed, noFinalize: noFinalize}
+		o := ingestOptions{verb: "reextract", force: true, reembed: reembed, noFinalize: noFinalize, replan: replan}
 		if len(patterns) > 0 {
 			if err := a.selectFiles(ctx, patterns, &o); err != nil {
 				return err

@@ -62,6 +62,7 @@ type ingestOptions struct {
 	// unmatched are arguments that name nothing, for the report.
 	unmatched  []pipeline.DocumentReport
 	force      bool
+	replan     bool // with force: by today's rules, not by each file's last plan
 	reembed    bool
 	noFinalize bool
 	moved      bool // the root's folder has a new place

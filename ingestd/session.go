@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"graphmill/commandline"
@@ -16,7 +15,6 @@ import (
 	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/llm"
 	"graphmill/pipeline/ontology"
-	"graphmill/planner"
 )
 
 // lockLease is how long a lock outlives its holder where the holder's death
@@ -227,11 +225,7 @@ func (s *session) begin(ctx context.Context, w *wired, root pipeline.Files, o in
 		options.Planner = o.planner
 	}
 	options.Force, options.Texts, options.Additive, options.ContentOnly = o.force, o.texts, o.additive, o.contentOnly
-	if o.force && o.planner == nil && o.plan == nil && !o.texts {
-		if options.Planner, err = s.remembering(ctx, options.Planner); err != nil {
-			return none, err
-		}
-	}
+	options.LastPlans = o.force && o.planner == nil && o.plan == nil && !o.texts && !o.replan
 	options.Mirror = s.mirror(o)
 	if o.files != nil {
 		options.Select = func(path string) bool { return o.files[path] }
@@ -251,23 +245,6 @@ func (s *session) begin(ctx context.Context, w *wired, root pipeline.Files, o in
 		}
 	}
 	return options, s.saveOntology(ctx, chosen)
-}
-
-// remembering is a planner that gives each file the plan of its last ingest.
-func (s *session) remembering(ctx context.Context, plans *planner.Planner) (*planner.Planner, error) {
-	stored, err := s.store.Documents(ctx)
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]string{}
-	for path, d := range stored {
-		name := path
-		if s.Config.Source != "" {
-			name = strings.TrimPrefix(path, s.Config.Source+"/")
-		}
-		known[name] = d.Plan
-	}
-	return plans.Remembering(known), nil
 }
 
 // checkEmbedder says before anything is extracted what finalize would refuse

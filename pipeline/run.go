@@ -52,6 +52,9 @@ type Options struct {
 	Planned map[string]graph.Fingerprints
 	// Force processes selected files even when nothing changed.
 	Force bool
+	// LastPlans gives files that stand in the graph the plan of their last
+	// extraction instead of the Planner's.
+	LastPlans bool
 	// Mirror removes and moves documents whose files are gone; nil reports them
 	// as missing. It has no effect with Select and Texts.
 	Mirror *Mirror
@@ -314,7 +317,7 @@ func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan
 func (r *run) load(ctx context.Context, w *work) error {
 	started := time.Now()
 	defer w.spent(started)
-	w.assignment = r.Planner.Assign(planner.File{Path: w.file.Path, Format: w.file.Format, Size: w.file.Size})
+	w.assignment = r.assign(w)
 	var err error
 	if w.current, err = fingerprints(r.Strategies, w.assignment, r.OntologyDigest); err != nil {
 		return setup(err)
@@ -328,6 +331,16 @@ func (r *run) load(ctx context.Context, w *work) error {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+func (r *run) assign(w *work) planner.Assignment {
+	file := planner.File{Path: w.file.Path, Format: w.file.Format, Size: w.file.Size}
+	if stored, ok := r.stored[w.path]; ok && r.LastPlans {
+		again := r.Planner.Again(file, stored.Choices, stored.Plan)
+		w.notes = append(w.notes, again.Reason)
+		return again
+	}
+	return r.Planner.Assign(file)
 }
 
 func (r *run) readAndParse(ctx context.Context, w *work) error {

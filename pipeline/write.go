@@ -89,7 +89,7 @@ func (r *run) gather(failing context.Context, done <-chan *work, batches chan<- 
 }
 
 func (w *work) change() store.Change {
-	change := store.Change{Graph: w.rows, Plan: w.assignment.String(), Resolver: w.resolver(), MaxPairs: w.maxPairs(), Replace: w.stored}
+	change := store.Change{Graph: w.rows, Plan: w.assignment.String(), Choices: w.assignment.Choices(), Resolver: w.resolver(), MaxPairs: w.maxPairs(), Replace: w.stored}
 	if w.from != nil {
 		change.Moved = w.from.ID
 	}

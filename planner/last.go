@@ -8,28 +8,7 @@ import (
 	"graphmill/planner/catalogue"
 )
 
-// Remembering returns a planner that gives files the plan of their last ingest in
-// place of a rule's: plans are texts that Assignment.String wrote, by the files'
-// paths. Of one that cannot be read, Reason says that none is known, and the rules
-// decide. The limits hold all the same.
-func (p *Planner) Remembering(plans map[string]string) *Planner {
-	with := *p
-	with.plans = plans
-	return &with
-}
-
-// lastRule is the rule that a file's last plan stands for. asked says that it was
-// to be found.
-func (p *Planner) lastRule(path string) (rule Rule, known, asked bool) {
-	text, asked := p.plans[path]
-	if !asked {
-		return rule, false, false
-	}
-	rule, known = p.parse(text)
-	return rule, known, true
-}
-
-// parse reads what Assignment.String wrote.
+// parse reads what Assignment.String wrote: what graphs kept of a plan at first.
 func (p *Planner) parse(text string) (Rule, bool) {
 	parts := strings.Split(text, " · ")
 	if len(parts) != 3 {

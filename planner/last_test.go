@@ -21,7 +21,7 @@ func TestThePlanOfTheLastIngestIsReadBack(t *testing.T) {
 		{Match: "*", Chunker: "structural", Extractors: []string{"pattern"}},
 	} {
 		first := newPlanner(t, []planner.Rule{rule}, planner.Limits{}).Assign(file)
-		again := newPlanner(t, nil, planner.Limits{}).Remembering(map[string]string{"a.md": first.String()}).Assign(file)
+		again := newPlanner(t, nil, planner.Limits{}).Again(file, "", first.String())
 		if again.Fingerprint != first.Fingerprint || !maps.Equal(again.Params, first.Params) || again.Reason != "the plan of its last ingest" {
 			t.Errorf("%s is read back as %s (%v, %v): %s", first, again, first.Params, again.Params, again.Reason)
 		}
@@ -32,16 +32,13 @@ func TestAPlanThatCannotBeReadLeavesTheChoiceToTheRules(t *testing.T) {
 	file := planner.File{Path: "a.md", Format: corpus.Markdown}
 	rules := []planner.Rule{{Match: "*", Chunker: "fixed"}}
 	for _, text := range []string{"", "magic 12 · pattern · exact", "fixed · pattern", "fixed x · pattern · exact", "fixed 12 · oracle · exact", "structural +3 · pattern · exact"} {
-		got := newPlanner(t, rules, planner.Limits{}).Remembering(map[string]string{"a.md": text}).Assign(file)
+		got := newPlanner(t, rules, planner.Limits{}).Again(file, "", text)
 		if got.Chunker != "fixed" || !strings.Contains(got.Reason, `rule 1 "*"; no plan of an earlier ingest is known`) {
 			t.Errorf("%q: %s, %s", text, got, got.Reason)
 		}
 	}
-	if got := newPlanner(t, rules, planner.Limits{}).Remembering(map[string]string{"b.md": ""}).Assign(file); strings.Contains(got.Reason, "earlier") {
-		t.Errorf("another file: %s", got.Reason)
-	}
 	// Limits hold for what is remembered, too.
-	got := newPlanner(t, nil, planner.Limits{Extractors: []string{"pattern"}}).Remembering(map[string]string{"a.md": "structural 256 · pattern+gliner · exact"}).Assign(file)
+	got := newPlanner(t, nil, planner.Limits{Extractors: []string{"pattern"}}).Again(file, "", "structural 256 · pattern+gliner · exact")
 	if got.String() != "structural 256 · pattern · exact" || !strings.Contains(got.Reason, "outside the plan limits") {
 		t.Errorf("beyond the limits: %s, %s", got, got.Reason)
 	}

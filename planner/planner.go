@@ -69,7 +69,6 @@ type Planner struct {
 	limits     Limits
 	strategies map[catalogue.Kind][]catalogue.Strategy
 	rates      Rates
-	plans      map[string]string // see Remembering
 }
 
 // New checks rules and limits against the strategies there are. An error names
@@ -138,25 +137,30 @@ func DefaultRule(format corpus.Format) Rule {
 // format's defaults where the rule leaves a choice open, and others where the
 // limits do not allow it, which Reason then says.
 func (p *Planner) Assign(file File) Assignment {
-	assigned := Assignment{Path: file.Path, Rule: -1, MaxLLMPairs: p.limits.MaxLLMPairs}
-	rule := Rule{}
+	rule, index := Rule{}, -1
 	for i := range p.rules {
 		if p.rules[i].matches(file.Path) {
-			rule, assigned.Rule = p.rules[i], i
+			rule, index = p.rules[i], i
 			break
 		}
 	}
+	notes := notes{ruleName(index, rule, file.Format)}
+	assigned := p.assign(file, rule, &notes)
+	assigned.Rule = index
+	assigned.Reason = strings.Join(notes, "; ")
+	assigned.Fingerprint = p.fingerprint(assigned)
+	return assigned
+}
+
+// assign gives a file what a rule chooses, within the limits, and notes what they
+// replaced.
+func (p *Planner) assign(file File, rule Rule, notes *notes) Assignment {
+	assigned := Assignment{Path: file.Path, MaxLLMPairs: p.limits.MaxLLMPairs}
 	defaults := DefaultRule(file.Format)
-	notes := notes{ruleName(assigned.Rule, rule, file.Format)}
-	if last, known, asked := p.lastRule(file.Path); known {
-		rule, assigned.Rule, notes = last, -1, []string{"the plan of its last ingest"}
-	} else if asked {
-		notes.add("no plan of an earlier ingest is known")
-	}
-	assigned.Chunker = p.choose(catalogue.Chunker, rule.Chunker, defaults.Chunker, &notes)
-	assigned.Extractors = p.chooseExtractors(rule.Extractors, defaults.Extractors, &notes)
-	assigned.Resolver = p.choose(catalogue.Resolver, rule.Resolver, defaults.Resolver, &notes)
-	assigned.Params = p.parameters(assigned.Chunker, rule.Parameters, &notes)
+	assigned.Chunker = p.choose(catalogue.Chunker, rule.Chunker, defaults.Chunker, notes)
+	assigned.Extractors = p.chooseExtractors(rule.Extractors, defaults.Extractors, notes)
+	assigned.Resolver = p.choose(catalogue.Resolver, rule.Resolver, defaults.Resolver, notes)
+	assigned.Params = p.parameters(assigned.Chunker, rule.Parameters, notes)
 	assigned.MaxChunks = p.limits.MaxChunks
 	switch {
 	case rule.MaxChunks > p.limits.MaxChunks:
@@ -164,8 +168,6 @@ func (p *Planner) Assign(file File) Assignment {
 	case rule.MaxChunks > 0:
 		assigned.MaxChunks = rule.MaxChunks
 	}
-	assigned.Reason = strings.Join(notes, "; ")
-	assigned.Fingerprint = p.fingerprint(assigned)
 	return assigned
 }
 

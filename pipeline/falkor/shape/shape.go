@@ -5,7 +5,7 @@
 //
 // # The layout
 //
-//	(:Document {id, path, folder, title, date, format, size_bytes, pages, metadata (JSON object), status, plan, resolver, max_llm_pairs,
+//	(:Document {id, path, folder, title, date, format, size_bytes, pages, metadata (JSON object), status, plan, plan_choices (JSON), resolver, max_llm_pairs,
 //	            chunk_count, entity_count, relation_count, failed_chunks, content_hash, plan_hash, ontology_hash, model_hash, format_hash})
 //	  -[:PART_OF {index}]-> (:Chunk)      -[:HAS_SECTION]-> (:__Section__)
 //	(:Chunk {id, text, index, token_count, start_char, end_char, first_page, last_page, first_line, last_line,

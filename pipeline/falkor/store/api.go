@@ -18,9 +18,9 @@ type Options struct {
 // Change is one document as it shall stand in the graph after a commit.
 type Change struct {
 	Graph graph.DocumentGraph
-	// Plan is the text of the plan that made Graph, kept for reextract and for
-	// people.
-	Plan string
+	// Plan is the text of the plan that made Graph, for people; Choices are what it
+	// chose, as the planner reads it, for another extraction by the same plan.
+	Plan, Choices string
 	// Resolver is the plan's: what says which of the document's names are one
 	// thing's. What exact says needs no record; it may be left out.
 	Resolver string
@@ -43,6 +43,7 @@ type StoredDocument struct {
 	Path         string
 	Status       string
 	Plan         string
+	Choices      string // of the plan; "" if none were kept
 	Fingerprints graph.Fingerprints
 	Format       string
 	SizeBytes    int64

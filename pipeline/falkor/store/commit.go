@@ -253,7 +253,7 @@ func (s *Store) Documents(ctx context.Context) (map[string]StoredDocument, error
 	for {
 		rows, err := s.read(ctx, cypher.New(`MATCH (d:Document) WHERE d.id > $after
 WITH d ORDER BY d.id LIMIT 5000
-RETURN d.id AS id, d.path AS path, d.status AS status, d.plan AS plan, d.format AS kind, d.size_bytes AS size,
+RETURN d.id AS id, d.path AS path, d.status AS status, d.plan AS plan, d.plan_choices AS choices, d.format AS kind, d.size_bytes AS size,
        d.content_hash AS content, d.plan_hash AS plan_hash, d.ontology_hash AS ontology, d.model_hash AS model, d.format_hash AS format,
        d.chunk_count AS chunks, d.entity_count AS entities, d.relation_count AS relations, d.failed_chunks AS failed
 ORDER BY id`, cypher.Params{"after": after}))
@@ -279,7 +279,7 @@ ORDER BY id`, cypher.Params{"after": after}))
 
 func decodeDocument(rows *conn.Rows, i int) StoredDocument {
 	d := StoredDocument{
-		ID: graph.DocumentID(rows.String(i, "id")), Path: rows.String(i, "path"), Status: rows.String(i, "status"), Plan: rows.String(i, "plan"),
+		ID: graph.DocumentID(rows.String(i, "id")), Path: rows.String(i, "path"), Status: rows.String(i, "status"), Plan: rows.String(i, "plan"), Choices: rows.String(i, "choices"),
 		Format: rows.String(i, "kind"), SizeBytes: int64(rows.Int(i, "size")), Chunks: rows.Int(i, "chunks"), Entities: rows.Int(i, "entities"), Relations: rows.Int(i, "relations"),
 		FailedChunks: rows.Int(i, "failed"),
 	}

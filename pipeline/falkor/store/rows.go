@@ -394,6 +394,7 @@ func documentRow(c Change) cypher.Record {
 		{Name: "metadata", Value: metadata},
 		{Name: "status", Value: d.Status},
 		{Name: "plan", Value: c.Plan},
+		{Name: "plan_choices", Value: orNull(c.Choices)},
 		{Name: "resolver", Value: orNull(c.Resolver)},
 		{Name: "max_llm_pairs", Value: orNone(c.MaxPairs)},
 		{Name: "chunk_count", Value: len(c.Graph.Chunks)},
