@@ -211,3 +211,13 @@ func (w *world) locked(ctx context.Context, graphName string, do func(*store.Sto
 	defer lock.Release(ctx)
 	return do(s)
 }
+
+// inventedOntology declares what an invented graph holds.
+func inventedOntology() graph.Ontology {
+	var o graph.Ontology
+	for _, label := range inventedTypes {
+		o.Entities = append(o.Entities, graph.EntityType{Label: label})
+	}
+	o.Relations = []graph.RelationType{{Label: "RELATED_TO"}}
+	return o
+}

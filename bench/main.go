@@ -39,11 +39,13 @@ var sections = []section{
 	{"chunking", benchChunking},
 	{"embedding", benchEmbedding},
 	{"writing", benchWriting},
+	{"protocol", benchProtocol},
 	{"corpus", benchCorpus},
 	{"unchanged", benchUnchanged},
 	{"edited", benchEdited},
 	{"models", benchModels},
 	{"retrieval", benchRetrieval},
+	{"check", benchCheck},
 }
 
 func main() {
