@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -299,5 +301,28 @@ func TestVectorsOfAServer(t *testing.T) {
 	}
 	if server.Counts().Calls != counts.Calls+2 {
 		t.Errorf("doctor sent %d calls, a text to embed and a question are two", server.Counts().Calls-counts.Calls)
+	}
+}
+
+// What ingestd embeds with a server's model, queryd asks for with the same.
+func TestQuerydAsksTheServerThatMadeTheVectors(t *testing.T) {
+	inFull(t)
+	queryd := filepath.Join(t.TempDir(), "queryd")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", queryd, "graphmill/queryd").CombinedOutput(); err != nil {
+		t.Fatalf("build queryd: %v: %s", err, out)
+	}
+	w, server := paid(t, strings.Replace(fastConfig, "embedder: {kind: hash, dimension: 32}", "embedder: {kind: openai, model: text-embedding-3-small, dimension: 16}", 1))
+	w.write("a.txt", story(1))
+	w.ingest(0)
+	before := server.Counts().Inputs
+	command := exec.Command(queryd, "call", "retrieve", `{"question": "Whom did Bnna Baker meet?"}`, "--config", w.config, "--data-dir", w.data)
+	command.Env = w.command().Env
+	out, err := command.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Baker") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	calls := server.Calls()
+	if last := calls[len(calls)-1]; server.Counts().Inputs != before+1 || last.Inputs[0] != "Whom did Bnna Baker meet?" || last.Dimensions != 16 {
+		t.Errorf("the question was not embedded by the server: %+v", last.Inputs)
 	}
 }
