@@ -3,9 +3,13 @@ package main
 import (
 	"flag"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"graphmill/pipeline/llm/llmtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
@@ -34,7 +38,20 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GRAPHMILL_DEPS_DIR", depsDir(t))
 			env.Setenv("MODELS", modelsDir)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			server := llmtest.New(t, namesInPassages)
+			env.Setenv("SERVER", server.BaseURL())
+			env.Values["server"] = server
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"asked": timesAsked},
 	})
+}
+
+// timesAsked wants the script's language model to have been called so often.
+func timesAsked(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(strings.Join(args, " "))
+	ts.Check(err)
+	if got := ts.Value("server").(*llmtest.Server).Counts().Calls; (got == want) == neg {
+		ts.Fatalf("the model was asked %d times", got)
+	}
 }
