@@ -146,6 +146,12 @@ var journeys = []journey{
 	}, args: func(w *faulty) []string {
 		return []string{"ontology", "set", filepath.Join(filepath.Dir(w.config), "more.yaml")}
 	}},
+	// Names are taken for one thing's that were two.
+	{name: "merge", base: true, prepare: func(w *faulty) {
+		w.configure(strings.Replace(fastConfig, "extractor: pattern,", "extractor: pattern, resolver: similar,", 1))
+		w.write("m1.txt", "Acme Systems Inc met Ada Lovelace Jones. Northern Mills Ltd paid.")
+		w.write("m2.txt", "Acme Systems left. Zada Zovelace met Northern Mills.")
+	}, args: runArgs},
 	{name: "restore", base: true, prepare: func(w *faulty) {
 		w.fill(3, 5)
 		w.must("run", "--root", w.corpus, "--graph", "saved")
