@@ -123,6 +123,9 @@ func keysOf(kind reflect.Type, prefix string, owner reflect.Type) []string {
 }
 
 func hasSection(kind reflect.Type) bool {
+	if kind == reflect.TypeFor[ontology.Addition]() { // the keys of Types
+		return true
+	}
 	for _, have := range sections {
 		if have == kind {
 			return true
