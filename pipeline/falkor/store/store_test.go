@@ -309,7 +309,7 @@ func TestDocumentsSaysWhatWasCommitted(t *testing.T) {
 	}
 	g := corpus[0].Graph
 	want := store.StoredDocument{
-		ID: "file:a.txt", Path: "a.txt", Status: "ingested", Plan: "fixed/pattern/exact", Fingerprints: g.Document.Fingerprints,
+		ID: "file:a.txt", Path: "a.txt", Status: "ingested", Plan: "fixed/pattern/exact", Fingerprints: g.Document.Fingerprints, Format: "text",
 		SizeBytes: g.Document.SizeBytes, Chunks: 2, Entities: len(g.Entities), Relations: len(g.Relations),
 	}
 	if got := documents["a.txt"]; got != want || len(documents) != 4 {
