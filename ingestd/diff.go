@@ -34,7 +34,8 @@ from before the run's first transaction to after its last. RUN is an id of ` + "
 without it the latest run that changed something is shown. An entity or relation that is only said more or less often
 than before is counted and not listed. --quiet prints the counts alone.
 
-How many runs are kept, and how much of one, is said by ledger.diff_runs and ledger.diff_bytes.`,
+How many runs are kept, and how much of one, is said by ledger.diff_runs and ledger.diff_bytes. A forget takes the lists of
+all runs until then away and leaves the counts: what is forgotten shall not be read here.`,
 		Example: "  ingestd diff\n  ingestd diff 20260102T030405Z --output json",
 		Args:    cobra.MaximumNArgs(1),
 	}
@@ -108,7 +109,7 @@ func (r *diffResult) print(w io.Writer, quiet bool) {
 		printAltered(w, "-", part.what.Removed)
 	}
 	if !r.Complete {
-		fmt.Fprintln(w, "not all of it is listed: the run changed more than ledger.diff_bytes records; a thing may be counted more than once")
+		fmt.Fprintln(w, "not all of it is listed: the run changed more than ledger.diff_bytes records, or a forget came since, which takes the lists away; a thing may be counted more than once")
 	}
 }
 

@@ -59,9 +59,13 @@ func (s *session) forget(ctx context.Context, patterns []string) (*pipeline.Repo
 			Path: pattern, Status: pipeline.Failed, Kind: "unmatched", Reason: "the graph holds no such document; `ingestd status` lists them",
 		})
 	}
+	s.store.Unlisted()
 	removed, err := pipeline.Forget(ctx, s.store, ids)
 	for _, path := range matched[:removed] {
 		report.Add(pipeline.DocumentReport{Path: path, Status: pipeline.Forgotten, Plan: stored[path].Plan})
+	}
+	if err == nil && removed > 0 {
+		err = s.forgetExtractions(ctx)
 	}
 	if err == nil && removed > 0 {
 		err = s.finalizeForgotten(ctx, report)

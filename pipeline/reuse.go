@@ -222,7 +222,7 @@ func (r *run) pruneExtractions() {
 	if r.Extractions == nil || !r.report.Wrote() {
 		return
 	}
-	live := make([]graph.Fingerprints, 0, len(r.stored))
+	live := slices.Grow(slices.Clone(r.beside), len(r.stored)+len(r.written))
 	for path, d := range r.stored {
 		if _, replaced := r.written[path]; !replaced && !r.removed[path] && !r.movedAway[path] {
 			live = append(live, d.Fingerprints)

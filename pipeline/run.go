@@ -99,8 +99,9 @@ type run struct {
 	Options
 	*recorder
 	stored  map[string]store.StoredDocument
-	sources map[string]string // the graph's files roots by name
-	seen    map[string]bool   // paths listed; only the listing stage writes it
+	beside  []graph.Fingerprints // of documents that stand in the graph and are not this run's kind
+	sources map[string]string    // the graph's files roots by name
+	seen    map[string]bool      // paths listed; only the listing stage writes it
 	pool    *semaphore.Weighted
 	written map[string]graph.Fingerprints // by path; only the writer touches it
 	// Of a mirroring run: what is to go, by new path what is to move, and what of
@@ -155,6 +156,7 @@ func (r *run) ask(ctx context.Context) (err error) {
 	for path, d := range r.stored {
 		if d.ID != r.documentID(path) && (d.Fingerprints.Plan == "" || r.Texts) {
 			delete(r.stored, path) // another program's, or a file: ours stands beside it
+			r.beside = append(r.beside, d.Fingerprints)
 		}
 	}
 	meta, err := r.Store.Meta(ctx)

@@ -16,8 +16,9 @@ type Diff struct {
 	Entities  Altered `json:"entities"`
 	Relations Altered `json:"relations"`
 	Merges    Altered `json:"merges"`
-	// Complete is false when the run changed more than is recorded: the lists are
-	// then those of its first transactions, and the counts add up transactions.
+	// Complete is false when the run changed more than is recorded, or something was
+	// forgotten since: the lists are then those of its first transactions, or
+	// empty, and the counts add up transactions.
 	Complete bool `json:"complete"`
 }
 

@@ -155,6 +155,30 @@ func TestTheRecordOfChangesIsBounded(t *testing.T) {
 	}
 }
 
+// What is forgotten on request is in no record, neither of this run nor of those
+// before.
+func TestAForgetLeavesNoListOfWhatItRemoved(t *testing.T) {
+	client := connect(t, enginetest.Start(t))
+	s := locked(t, client, "g")
+	track(s, "one", 1<<20, 5)
+	commit(t, s, document("a.txt", "Ada knows Grace."))
+	track(s, "two", 1<<20, 5)
+	s.Unlisted()
+	if err := s.Remove(t.Context(), []graph.DocumentID{"file:a.txt"}); err != nil {
+		t.Fatal(err)
+	}
+	for run, counts := range map[string]store.AlteredCounts{"one": {Added: 2}, "two": {Removed: 2}} {
+		if diff := diffOf(t, s, run); diff.Complete || len(diff.Entities.Added)+len(diff.Entities.Removed) != 0 || diff.Entities.Counts != counts {
+			t.Errorf("%s: %+v", run, diff)
+		}
+	}
+	track(s, "three", 1<<20, 5)
+	commit(t, s, document("b.txt", "Ada knows Grace."))
+	if diff := diffOf(t, s, "three"); !diff.Complete || len(diff.Entities.Added) != 2 {
+		t.Errorf("%+v", diff)
+	}
+}
+
 // A run that dies has a line, and the next one says so.
 func TestARunThatDiesIsInTheLedger(t *testing.T) {
 	client := connect(t, enginetest.Start(t))

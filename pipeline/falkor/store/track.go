@@ -19,6 +19,17 @@ type DiffLimits struct {
 	Runs  int   // that have a record; 0 records nothing
 }
 
+// Unlisted has the run recorded without what it changes, and takes the lists out of
+// the records of earlier runs with its first transaction: what is forgotten on
+// request must not be read in the records of how it came. Counts stay.
+func (s *Store) Unlisted() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.tracking != nil {
+		s.tracking.unlisted = true
+	}
+}
+
 // Track begins a run: what is written from here on is recorded as its changes, in
 // the statements that make them, and its line stands in the ledger with the first
 // of them, so that also a run that dies leaves one.
@@ -36,6 +47,8 @@ type tracking struct {
 	began  bool // its line stands in the ledger
 	seq    int  // transactions so far, with those that were refused
 	bytes  int64
+
+	unlisted bool
 }
 
 // altered is one thing that a transaction made, changed or took away, as it is
@@ -207,6 +220,9 @@ func (s *Store) recorded(t *transaction, changes alterations) error {
 			t.died(k.run.ID)
 		}
 	}
+	if k.unlisted {
+		t.add(1, cypher.New(`MATCH (x:__Change__) WHERE x.data IS NOT NULL SET x.data = NULL`, nil))
+	}
 	if k.limits.Runs == 0 || len(changes) == 0 {
 		return nil
 	}
@@ -215,7 +231,7 @@ func (s *Store) recorded(t *transaction, changes alterations) error {
 		return err
 	}
 	data := any(nil)
-	if k.bytes < k.limits.Bytes {
+	if k.bytes < k.limits.Bytes && !k.unlisted {
 		text, err := packed(changes)
 		if err != nil {
 			return err
