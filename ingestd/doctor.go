@@ -35,7 +35,7 @@ func (a *app) examine(ctx context.Context) *commandline.Diagnosis {
 	d := a.Diagnose()
 	a.checkDataDir(d)
 	a.checkStore(ctx, d)
-	a.checkInputs(d)
+	a.checkInputs(ctx, d)
 	a.checkModels(ctx, d)
 	a.checkProvider(ctx, d)
 	a.serving().Check(d)
@@ -176,9 +176,9 @@ func choosesGLiNER(plan configs.Plan) bool {
 	return true
 }
 
-func (a *app) checkInputs(d *commandline.Diagnosis) {
+func (a *app) checkInputs(ctx context.Context, d *commandline.Diagnosis) {
 	if a.Config.Root != "" {
-		root, err := a.openRoot()
+		root, err := a.openRoot(ctx)
 		if err == nil {
 			err = root.Close()
 		}

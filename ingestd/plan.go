@@ -42,7 +42,7 @@ With --out the plan is kept in a file, and ` + "`ingestd run --plan FILE`" + ` d
 }
 
 func (a *app) plan(ctx context.Context, moved bool, out string) error {
-	root, err := a.openRoot()
+	root, err := a.openRoot(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (a *app) plan(ctx context.Context, moved bool, out string) error {
 	return nil
 }
 
-func (s *session) plan(ctx context.Context, w *wired, root *corpus.Root, moved bool) (*pipeline.PlanFile, error) {
+func (s *session) plan(ctx context.Context, w *wired, root corpus.Tree, moved bool) (*pipeline.PlanFile, error) {
 	meta, err := s.store.Meta(ctx)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ bounded window of each file (a few pages of a PDF), never the whole file, and sh
 }
 
 func (a *app) preview(ctx context.Context, patterns []string, offset, chars int) error {
-	root, err := a.openRoot()
+	root, err := a.openRoot(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *app) preview(ctx context.Context, patterns []string, offset, chars int)
 // samplePage returns a page of samples of the files that patterns name, of all
 // files without any, from the file of that number on; chars 0 means
 // [corpus.DefaultSampleChars]. It needs no graph. Wrong arguments are wrong usage.
-func samplePage(ctx context.Context, loader *corpus.Loader, root *corpus.Root, patterns []string, offset, chars int) (corpus.PreviewPage, error) {
+func samplePage(ctx context.Context, loader *corpus.Loader, root corpus.Tree, patterns []string, offset, chars int) (corpus.PreviewPage, error) {
 	files, err := previewFiles(ctx, root, patterns)
 	if err != nil {
 		return corpus.PreviewPage{}, err
@@ -62,7 +62,7 @@ func samplePage(ctx context.Context, loader *corpus.Loader, root *corpus.Root, p
 }
 
 // previewFiles lists the files that patterns name; all of them without any.
-func previewFiles(ctx context.Context, root *corpus.Root, patterns []string) ([]corpus.File, error) {
+func previewFiles(ctx context.Context, root corpus.Tree, patterns []string) ([]corpus.File, error) {
 	if len(patterns) > 0 {
 		files, unmatched, err := root.Match(ctx, patterns)
 		if err == nil && len(unmatched) > 0 {

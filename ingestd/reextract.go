@@ -37,7 +37,7 @@ its last extraction, which the graph keeps; --replan takes the rules of today, a
 // selectFiles fills in the files that patterns name. When none of them names a
 // file, that is wrong usage; when some do, the others are reported as failed.
 func (a *app) selectFiles(ctx context.Context, patterns []string, o *ingestOptions) error {
-	root, err := a.openRoot()
+	root, err := a.openRoot(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (a *app) selectFiles(ctx context.Context, patterns []string, o *ingestOptio
 }
 
 // openRoot opens the files root of the configuration.
-func (a *app) openRoot() (*corpus.Root, error) {
+func (a *app) openRoot(_ context.Context) (corpus.Tree, error) {
 	if a.Config.Root == "" {
 		return nil, commandline.Usage("no files root: give --root DIR, or set root in the configuration")
 	}

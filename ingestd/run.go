@@ -97,7 +97,7 @@ func (a *app) ingest(ctx context.Context, o ingestOptions) error {
 // ingestAndPrint is ingest without metrics; the report is nil when nothing was
 // begun.
 func (a *app) ingestAndPrint(ctx context.Context, o ingestOptions) (*pipeline.Report, error) {
-	root, err := a.openRoot()
+	root, err := a.openRoot(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (in *ingestion) only(names []string) {
 
 // picked is a root of which only some files are listed.
 type picked struct {
-	*corpus.Root
+	corpus.Tree
 	chosen []corpus.File
 }
 

@@ -31,7 +31,7 @@ type writer struct {
 	calls sync.WaitGroup
 
 	mu    sync.Mutex
-	root  *corpus.Root
+	root  corpus.Tree
 	wired *wired
 }
 
@@ -47,12 +47,12 @@ func (a *app) newWriter(ctx context.Context) *writer {
 
 // files is the files root, opened once: a folder that takes its place later is
 // not read from.
-func (b *writer) files() (*corpus.Root, error) {
+func (b *writer) files() (corpus.Tree, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var err error
 	if b.root == nil {
-		b.root, err = b.openRoot()
+		b.root, err = b.openRoot(b.ctx)
 	}
 	return b.root, err
 }

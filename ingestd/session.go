@@ -139,7 +139,7 @@ func (s *session) close() error {
 
 // ingest runs the pipeline over root and finalizes. The report is nil only when
 // nothing was begun.
-func (s *session) ingest(ctx context.Context, root *corpus.Root, o ingestOptions) (*pipeline.Report, error) {
+func (s *session) ingest(ctx context.Context, root corpus.Tree, o ingestOptions) (*pipeline.Report, error) {
 	show := s.newProgress()
 	defer show.done()
 	w, err := newWired(s.Config)
@@ -327,7 +327,7 @@ func (s *session) pipelineOptions(chosen chosenOntology, w *wired, root pipeline
 	if err != nil {
 		return pipeline.Options{}, err
 	}
-	files, _ := root.(*corpus.Root) // texts need none: they are not sampled
+	files, _ := root.(corpus.Tree) // texts need none: they are not sampled
 	// What the pattern rules find is declared by them.
 	extended := w.pattern.Extend(chosen.ontology)
 	return pipeline.Options{

@@ -27,7 +27,7 @@ type stale struct {
 
 // stale compares the graph with the files of root, which may be nil, and with
 // the configuration. What keeps it from comparing is told and hides nothing else.
-func (s *session) stale(ctx context.Context, meta store.Meta, root *corpus.Root, files bool) (*stale, error) {
+func (s *session) stale(ctx context.Context, meta store.Meta, root corpus.Tree, files bool) (*stale, error) {
 	result := &stale{ComparedWith: "configuration", Reasons: map[pipeline.Reason]int{}}
 	options, closing, err := s.staleOptions(ctx)
 	if closing != nil {

@@ -59,10 +59,10 @@ each file's reason. It writes nothing.`,
 }
 
 func (a *app) status(ctx context.Context, files bool) error {
-	var root *corpus.Root
+	var root corpus.Tree
 	if a.Config.Root != "" {
 		var err error
-		if root, err = a.openRoot(); err != nil {
+		if root, err = a.openRoot(ctx); err != nil {
 			return err
 		}
 		defer root.Close()
@@ -84,7 +84,7 @@ func (a *app) status(ctx context.Context, files bool) error {
 	return nil
 }
 
-func (s *session) status(ctx context.Context, root *corpus.Root, files bool) (*statusResult, error) {
+func (s *session) status(ctx context.Context, root corpus.Tree, files bool) (*statusResult, error) {
 	meta, err := s.store.Meta(ctx)
 	if err != nil {
 		return nil, err

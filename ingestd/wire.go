@@ -111,7 +111,7 @@ func (w *wired) parsers() map[corpus.Format]corpus.Parser {
 	}
 }
 
-func (w *wired) loader(root *corpus.Root) *corpus.Loader {
+func (w *wired) loader(root corpus.Tree) *corpus.Loader {
 	return corpus.NewLoader(root, w.parsers(), corpus.Limits{
 		MaxFileBytes: w.cfg.Corpus.MaxFileBytes, MaxTextBytes: w.cfg.Corpus.MaxTextBytes, MaxPages: w.cfg.Corpus.MaxPages,
 	})

@@ -11,14 +11,14 @@ import (
 // Loader reads files under a root and parses them. It is safe for concurrent
 // use.
 type Loader struct {
-	root    *Root
+	root    Tree
 	parsers map[Format]Parser
 	limits  Limits
 }
 
 // NewLoader returns a loader that knows the given formats. The size of a file
 // is bounded by the root; limits bound what it expands to.
-func NewLoader(root *Root, parsers map[Format]Parser, limits Limits) *Loader {
+func NewLoader(root Tree, parsers map[Format]Parser, limits Limits) *Loader {
 	return &Loader{root: root, parsers: parsers, limits: limits.WithDefaults()}
 }
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -133,8 +133,8 @@ func (l *Loader) previewMiddle(ctx context.Context, file File, parser Parser, wi
 }
 
 func (l *Loader) previewPages(ctx context.Context, file File, parser PreviewParser, maxChars int) (document *Document, chars int, err error) {
-	err = l.root.withFile(file, func(handle *os.File, size int64) error {
-		document, chars, err = parser.ParsePreview(ctx, file, &sparingly{handle, previewReads}, size, maxChars, l.limits)
+	err = l.root.ReadParts(ctx, file, func(parts io.ReaderAt, size int64) error {
+		document, chars, err = parser.ParsePreview(ctx, file, &sparingly{parts, previewReads}, size, maxChars, l.limits)
 		return err
 	})
 	return document, chars, err
@@ -147,7 +147,7 @@ const previewReads = 16 << 20
 
 // sparingly reads a file until so many bytes of it were read.
 type sparingly struct {
-	file *os.File
+	file io.ReaderAt
 	left int64
 }
 

@@ -60,6 +60,12 @@ func (r *Root) ReadWindow(ctx context.Context, file File, offset int64, length i
 	return data, err
 }
 
+// ReadParts gives use parts of the file, and its size. Only what is asked for is
+// read.
+func (r *Root) ReadParts(_ context.Context, file File, use func(parts io.ReaderAt, size int64) error) error {
+	return r.withFile(file, func(handle *os.File, size int64) error { return use(handle, size) })
+}
+
 // withFile opens the file, checks on the open handle that it is what was listed
 // and not too large, and checks again after use that it has not changed.
 func (r *Root) withFile(file File, use func(handle *os.File, size int64) error) error {
