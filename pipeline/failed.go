@@ -15,28 +15,28 @@ import (
 // and because the store knows it too, the next run tries the document again. What
 // was extracted is kept, so that only the missing chunks are asked about.
 
-// failures are the chunks of a document that gave nothing.
-type failures struct {
-	chunks int
-	last   int // the chunk that was counted last
-	first  string
+// Failures are the chunks of a document that gave nothing.
+type Failures struct {
+	Chunks int
+	First  string // which came first, and why
+	last   int    // the chunk that was counted last
 }
 
 // add counts a chunk once, whatever failed in it; "" is no failure. Chunks come in
 // order.
-func (f *failures) add(chunk int, reason string) {
-	if reason == "" || f.chunks > 0 && f.last == chunk {
+func (f *Failures) add(chunk int, reason string) {
+	if reason == "" || f.Chunks > 0 && f.last == chunk {
 		return
 	}
-	if f.chunks == 0 {
-		f.first = fmt.Sprintf("chunk %d: %s", chunk, reason)
+	if f.Chunks == 0 {
+		f.First = fmt.Sprintf("chunk %d: %s", chunk, reason)
 	}
-	f.chunks, f.last = f.chunks+1, chunk
+	f.Chunks, f.last = f.Chunks+1, chunk
 }
 
 // of says it in a report: "2 of 9 chunks failed (chunk 3: …)".
-func (f *failures) of(chunks int) string {
-	return fmt.Sprintf("%s (%s); the next run tries them again", FailedOf(f.chunks, chunks), f.first)
+func (f *Failures) of(chunks int) string {
+	return fmt.Sprintf("%s (%s); the next run tries them again", FailedOf(f.Chunks, chunks), f.First)
 }
 
 // FailedOf is "2 of 9 chunks failed".

@@ -101,7 +101,7 @@ func (p *planned) forecast(ctx context.Context, o Options, file corpus.File, sto
 func (p *planned) askAbout(ctx context.Context, o Options, chunks []chunkers.Chunk, stored graph.Fingerprints) error {
 	w := &work{path: p.Path, current: p.current}
 	r := &run{Options: o, stored: map[string]store.StoredDocument{p.Path: {Fingerprints: stored}}}
-	kept := r.kept(w, chunkKeys(p.current, chunks), chunks)
+	kept, _ := recalled(r.recall(w), chunkKeys(p.current, chunks), chunks)
 	var missing []chunkers.Chunk
 	for i := range chunks {
 		if kept[i] == nil {

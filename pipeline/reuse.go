@@ -1,11 +1,7 @@
 package pipeline
 
 import (
-	"bytes"
 	"cmp"
-	"compress/flate"
-	"crypto/sha256"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +14,7 @@ import (
 	"graphmill/chunkers"
 	"graphmill/pipeline/assemble"
 	"graphmill/pipeline/graph"
+	"graphmill/pipeline/packed"
 )
 
 // extractionsFormat is part of every entry's name: raise it when what is written
@@ -70,43 +67,29 @@ func entryName(f graph.Fingerprints) string {
 
 func (e *Extractions) path(name string) string { return filepath.Join(e.dir, name[:2], name) }
 
-// load is the entry of a version of a file; nil when there is none that can be
-// used.
-func (e *Extractions) load(f graph.Fingerprints) extracted {
-	name := e.path(entryName(f))
-	data, err := os.ReadFile(name)
-	if err != nil || len(data) < sha256.Size {
+// load is the entry of a version of a file, as it stands; nil when there is none.
+func (e *Extractions) load(f graph.Fingerprints) []byte {
+	data, err := os.ReadFile(e.path(entryName(f)))
+	if err != nil {
 		return nil
 	}
-	if sum := sha256.Sum256(data[sha256.Size:]); !bytes.Equal(sum[:], data[:sha256.Size]) {
-		return nil
-	}
-	var found extracted
-	if gob.NewDecoder(flate.NewReader(bytes.NewReader(data[sha256.Size:]))).Decode(&found) != nil {
-		return nil
-	}
-	return found
+	return data
 }
 
-// save keeps the extractions of a version of a file.
-func (e *Extractions) save(f graph.Fingerprints, keys []string, chunks []chunkers.Chunk, extractions []graph.Extraction) error {
+// save keeps the entry of a version of a file.
+func (e *Extractions) save(f graph.Fingerprints, entry []byte) error {
+	return e.replace(e.path(entryName(f)), entry)
+}
+
+// packExtractions makes the entry of what was extracted from chunks.
+func packExtractions(keys []string, chunks []chunkers.Chunk, extractions []graph.Extraction) ([]byte, error) {
 	entry := make(extracted, len(keys))
 	for i, key := range keys {
 		if extractions[i].Failed == "" {
 			entry[key] = extractions[i].Moved(-chunks[i].Range.Start)
 		}
 	}
-	data := bytes.NewBuffer(make([]byte, sha256.Size))
-	packed, err := flate.NewWriter(data, flate.BestSpeed)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(gob.NewEncoder(packed).Encode(entry), packed.Close()); err != nil {
-		return err
-	}
-	sum := sha256.Sum256(data.Bytes()[sha256.Size:])
-	copy(data.Bytes(), sum[:])
-	return e.replace(e.path(entryName(f)), data.Bytes())
+	return packed.Encode(entry)
 }
 
 // replace writes a file that readers see whole or not at all.
@@ -177,42 +160,55 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// kept finds what an earlier version of the file, or another file of the same
-// content, left of these chunks: by place, nil where there is nothing. A run that
-// is to extract again takes nothing over.
-func (r *run) kept(w *work, keys []string, chunks []chunkers.Chunk) []*graph.Extraction {
-	out := make([]*graph.Extraction, len(chunks))
+// recall is what is kept of this version of the file and of the one in the graph,
+// of which most chunks may be the same. A run that is to extract again takes
+// nothing over.
+func (r *run) recall(w *work) (entries [][]byte) {
 	if r.Extractions == nil || r.Force {
-		return out
+		return nil
 	}
 	versions := []graph.Fingerprints{w.current}
 	if before := r.stored[w.path].Fingerprints; before.Content != w.current.Content && contentKeySeed(before) == contentKeySeed(w.current) {
 		versions = append(versions, before)
 	}
-	left := len(chunks)
 	for _, version := range versions {
-		if left == 0 {
+		if entry := r.Extractions.load(version); entry != nil {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+// recalled finds what entries have of chunks: by place, nil where there is nothing.
+// An entry that cannot be used has nothing.
+func recalled(entries [][]byte, keys []string, chunks []chunkers.Chunk) (out []*graph.Extraction, reused int) {
+	out = make([]*graph.Extraction, len(chunks))
+	for _, data := range entries {
+		if reused == len(chunks) {
 			break
 		}
-		entry := r.Extractions.load(version)
+		var entry extracted
+		if packed.Decode(data, &entry) != nil {
+			continue
+		}
 		for i, key := range keys {
 			if found, ok := entry[key]; ok && out[i] == nil {
 				found = found.Moved(chunks[i].Range.Start)
-				out[i], left = &found, left-1
+				out[i] = &found
+				reused++
 			}
 		}
 	}
-	w.reused = len(chunks) - left
-	return out
+	return out, reused
 }
 
-// keep saves a document's extractions for its next version. A disk that is full
-// costs time later and no document now.
-func (r *run) keep(w *work, keys []string, chunks []chunkers.Chunk, extractions []graph.Extraction) {
-	if r.Extractions == nil || len(chunks) == 0 {
+// keep saves what was extracted of a document for its next version. A disk that is
+// full costs time later and no document now.
+func (r *run) keep(w *work, entry []byte) {
+	if r.Extractions == nil || len(entry) == 0 {
 		return
 	}
-	if err := r.Extractions.save(w.current, keys, chunks, extractions); err != nil {
+	if err := r.Extractions.save(w.current, entry); err != nil {
 		r.warnOnce(fmt.Sprintf("what was extracted could not be kept for the next run, which will extract it again: %v", err))
 	}
 }

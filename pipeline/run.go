@@ -66,6 +66,8 @@ type Options struct {
 	Forecaster Forecaster
 	// Extractions keeps what is extracted for later versions; nil keeps nothing.
 	Extractions *Extractions
+	// Remote extracts the documents in place of this process; nil extracts here.
+	Remote Remote
 	// Workers is how many documents are loaded and extracted at once; 0 means 1.
 	Workers int
 	// MaxRows and MaxDocuments bound one transaction. 0 means [ServedRows] and
@@ -99,10 +101,9 @@ type run struct {
 	Options
 	*recorder
 	stored  map[string]store.StoredDocument
-	beside  []graph.Fingerprints // of documents that stand in the graph and are not this run's kind
-	sources map[string]string    // the graph's files roots by name
-	seen    map[string]bool      // paths listed; only the listing stage writes it
-	pool    *semaphore.Weighted
+	beside  []graph.Fingerprints          // of documents that stand in the graph and are not this run's kind
+	sources map[string]string             // the graph's files roots by name
+	seen    map[string]bool               // paths listed; only the listing stage writes it
 	written map[string]graph.Fingerprints // by path; only the writer touches it
 	// Of a mirroring run: what is to go, by new path what is to move, and what of
 	// it is done.
@@ -110,6 +111,7 @@ type run struct {
 	moves              map[string]store.StoredDocument
 	removed, movedAway map[string]bool
 
+	extraction *Extraction
 	flushAfter time.Duration
 	over       exhausted // the run's budget
 }
@@ -123,7 +125,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &run{
 		Options: o, recorder: newRecorder(o.Graph, o.Observer),
 		seen: map[string]bool{}, written: map[string]graph.Fingerprints{},
-		removed: map[string]bool{}, movedAway: map[string]bool{}, pool: semaphore.NewWeighted(int64(o.Workers)),
+		removed: map[string]bool{}, movedAway: map[string]bool{},
+		extraction: &Extraction{Strategies: o.Strategies, Planner: o.Planner, Ontology: o.Ontology, pool: semaphore.NewWeighted(int64(o.Workers))},
 	}
 	var err error
 	mirror := o.Mirror != nil && o.Select == nil && !o.Texts
@@ -193,20 +196,20 @@ func (r *run) stages(ctx context.Context) error {
 	group.Go(func() error { defer close(files); return r.list(stage, files) })
 	group.Go(func() error {
 		defer close(loaded)
-		return r.pooled(func() error { return r.loadAll(stage, files, loaded) })
+		return pooled(r.Workers, func() error { return r.loadAll(stage, files, loaded) })
 	})
 	group.Go(func() error {
 		defer close(done)
-		return r.pooled(func() error { return r.extractAll(stage, loaded, done) })
+		return pooled(r.extracting(), func() error { return r.extractAll(stage, loaded, done) })
 	})
 	group.Go(func() error { return r.write(context.WithoutCancel(ctx), done) })
 	return group.Wait()
 }
 
-// pooled runs work in one goroutine a worker and waits for all.
-func (r *run) pooled(work func() error) error {
+// pooled runs work in n goroutines and waits for all.
+func pooled(n int, work func() error) error {
 	var group errgroup.Group
-	for range r.Workers {
+	for range n {
 		group.Go(work)
 	}
 	return group.Wait()
@@ -294,7 +297,7 @@ func (r *run) loadAll(ctx context.Context, files <-chan corpus.File, loaded chan
 			r.fail(w, err)
 		case w.deferred:
 			r.deferred(w.file.Path)
-		case w.document == nil: // current
+		case !w.wanted:
 			plan := w.assignment.String()
 			if r.ContentOnly {
 				plan = r.stored[w.path].Plan // which may be another
@@ -345,8 +348,17 @@ func (r *run) assign(w *work) planner.Assignment {
 	return r.Planner.Assign(file)
 }
 
+// readFile reads a file, and only hashes it where it is parsed elsewhere.
+func (r *run) readFile(ctx context.Context, file corpus.File) (data []byte, sum string, err error) {
+	if r.Remote != nil {
+		sum, err = r.Root.Hash(ctx, file)
+		return nil, sum, err
+	}
+	return r.Root.Read(ctx, file)
+}
+
 func (r *run) readAndParse(ctx context.Context, w *work) error {
-	data, hash, err := r.Root.Read(ctx, w.file)
+	data, hash, err := r.readFile(ctx, w.file)
 	if err != nil {
 		return err
 	}
@@ -367,6 +379,9 @@ func (r *run) readAndParse(ctx context.Context, w *work) error {
 	if w.stored && r.Additive {
 		w.deferred = true
 		return nil
+	}
+	if w.wanted = true; r.Remote != nil {
+		return nil // it is parsed where it is extracted
 	}
 	w.document, err = safely(func() (*corpus.Document, error) { return r.Loader.Parse(ctx, w.file, data) })
 	return err

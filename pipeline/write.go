@@ -122,7 +122,7 @@ func (w *work) report() DocumentReport {
 	return DocumentReport{
 		Path: w.path, Status: w.status(), Plan: w.assignment.String(), Rule: w.assignment.Reason, Seconds: w.seconds,
 		Chunks: len(w.rows.Chunks), Reused: w.reused, Entities: len(w.rows.Entities), Relations: len(w.rows.Relations),
-		FailedChunks: w.failed.chunks,
+		FailedChunks: w.failed.Chunks,
 		Reason:       w.reason(), Cost: w.cost,
 	}
 }
@@ -139,7 +139,7 @@ func (w *work) reason() string {
 	if len(w.rows.Chunks) == 0 {
 		parts = append(parts, "it holds no text")
 	}
-	if w.failed.chunks > 0 {
+	if w.failed.Chunks > 0 {
 		parts = append(parts, w.failed.of(len(w.rows.Chunks)))
 	}
 	return strings.Join(append(parts, w.notes...), "; ")
