@@ -47,6 +47,8 @@ type File struct {
 	Size    int64
 	ModTime time.Time
 	Format  Format
+	// Version is what a bucket calls this content (an ETag); "" for a folder's file.
+	Version string
 }
 
 // BlockKind says what a block is.

@@ -123,7 +123,7 @@ func (w *walk) child(c child, depth int, ignore ignoreRules) error {
 		return w.fail(c.path, errors.New("it cannot be looked at; check its permissions"))
 	}
 	folder := c.info.IsDir()
-	if w.root.excluded(c.path) || ignore.ignored(c.path, folder) {
+	if w.root.options.excluded(c.path) || ignore.ignored(c.path, folder) {
 		return nil
 	}
 	if !utf8.ValidString(path.Base(c.path)) {
@@ -136,7 +136,7 @@ func (w *walk) child(c child, depth int, ignore ignoreRules) error {
 		return w.link(c.path)
 	case !c.info.Mode().IsRegular():
 		return w.skip(c.path, "it is "+specialKind(c.info.Mode()))
-	case !w.root.included(c.path):
+	case !w.root.options.included(c.path):
 		return nil
 	}
 	format, known := formatOf(c.path)
@@ -182,10 +182,13 @@ func (w *walk) skip(name, reason string) error {
 	return w.emit(Entry{Skipped: &Skipped{Path: name, Reason: reason}})
 }
 
-func (w *walk) fail(name string, err error) error {
+func (w *walk) fail(name string, err error) error { return w.emit(failed(name, err.Error())) }
+
+// failed is the entry of what was met under that name and cannot be ingested.
+func failed(name, reason string) Entry {
 	name = strings.ToValidUTF8(name, "\uFFFD")
-	failure := &FileError{Kind: KindRead, Verb: "list", Path: name, Reason: err.Error()}
-	return w.emit(Entry{Skipped: &Skipped{Path: name, Reason: err.Error(), Err: failure}})
+	failure := &FileError{Kind: KindRead, Verb: "list", Path: name, Reason: reason}
+	return Entry{Skipped: &Skipped{Path: name, Reason: reason, Err: failure}}
 }
 
 func (w *walk) emit(entry Entry) error {

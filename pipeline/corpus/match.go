@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"sort"
@@ -34,22 +35,34 @@ type Unmatched struct {
 // with "file:". An error is one that ended a listing; an argument's own is in
 // unmatched.
 func (r *Root) Match(ctx context.Context, patterns []string) (files []File, unmatched []Unmatched, err error) {
+	return match(ctx, r, patterns)
+}
+
+// matched is a files root that match works on.
+type matched interface {
+	List(ctx context.Context) iter.Seq2[Entry, error]
+	named(ctx context.Context, argument string) (name string, known bool, err error)
+	// look finds what stands under a real path: a file, or a folder.
+	look(ctx context.Context, name string) (file File, folder bool, err error)
+}
+
+func match(ctx context.Context, r matched, patterns []string) (files []File, unmatched []Unmatched, err error) {
 	found := make(map[string]File)
 	globs := make(map[string]string) // glob → argument
 	for _, pattern := range patterns {
-		name, known, err := r.named(pattern)
+		name, known, err := r.named(ctx, pattern)
 		switch {
 		case err != nil:
 			unmatched = append(unmatched, Unmatched{pattern, err})
 		case !known:
 			globs[name] = pattern
 		default:
-			if err := r.addNamed(found, globs, pattern, name); err != nil {
+			if err := addNamed(ctx, r, found, globs, pattern, name); err != nil {
 				unmatched = append(unmatched, Unmatched{pattern, err})
 			}
 		}
 	}
-	missed, err := r.matchGlobs(ctx, globs, found)
+	missed, err := matchGlobs(ctx, r, globs, found)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,12 +74,12 @@ func (r *Root) Match(ctx context.Context, patterns []string) (files []File, unma
 }
 
 // addNamed adds the file of that real path, or the glob for all in a folder.
-func (r *Root) addNamed(found map[string]File, globs map[string]string, pattern, name string) error {
-	info, err := r.root.Lstat(orDot(name))
+func addNamed(ctx context.Context, r matched, found map[string]File, globs map[string]string, pattern, name string) error {
+	file, folder, err := r.look(ctx, name)
 	if err != nil {
-		return readError(name, err)
+		return err
 	}
-	if info.IsDir() {
+	if folder {
 		glob := "**"
 		if name != "" {
 			glob = quoteGlob(name) + "/**"
@@ -74,23 +87,31 @@ func (r *Root) addNamed(found map[string]File, globs map[string]string, pattern,
 		globs[glob] = pattern
 		return nil
 	}
-	file, err := r.file(name, info)
-	if err != nil {
-		return err
-	}
 	found[file.Path] = file
 	return nil
+}
+
+func (r *Root) look(_ context.Context, name string) (file File, folder bool, err error) {
+	info, err := r.root.Lstat(orDot(name))
+	if err != nil {
+		return File{}, false, readError(name, err)
+	}
+	if info.IsDir() {
+		return File{}, true, nil
+	}
+	file, err = r.file(name, info)
+	return file, false, err
 }
 
 // Resolve finds the file that path names, under its real path on disk: case and
 // Unicode form as stored, links resolved. It refuses what List does not list.
 func (r *Root) Resolve(name string) (File, error) {
-	real, known, err := r.named(name)
+	real, known, err := r.named(context.Background(), name)
 	if err != nil {
 		return File{}, err
 	}
 	if !known {
-		return File{}, &FileError{Kind: KindVanished, Verb: "find", Path: name, Reason: "there is no such file under the files root"}
+		return File{}, noSuchFile(name)
 	}
 	info, err := r.root.Lstat(orDot(real))
 	if err != nil {
@@ -112,16 +133,24 @@ func (r *Root) file(name string, info fs.FileInfo) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	if ignored || !r.included(name) || r.excludedAbove(name) {
-		return File{}, &FileError{Kind: KindExcluded, Verb: "find", Path: name,
-			Reason: "it is excluded", Hint: "change corpus.include, corpus.exclude or " + IgnoreFile}
+	if ignored || !r.options.included(name) || r.options.excludedAbove(name) {
+		return File{}, excludedError(name)
 	}
 	return File{Path: name, Size: info.Size(), ModTime: info.ModTime(), Format: format}, nil
 }
 
-func (r *Root) excludedAbove(name string) bool {
+func excludedError(name string) error {
+	return &FileError{Kind: KindExcluded, Verb: "find", Path: name,
+		Reason: "it is excluded", Hint: "change corpus.include, corpus.exclude or " + IgnoreFile}
+}
+
+func noSuchFile(name string) error {
+	return &FileError{Kind: KindVanished, Verb: "find", Path: name, Reason: "there is no such file under the files root"}
+}
+
+func (o Options) excludedAbove(name string) bool {
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
-		if r.excluded(folder) {
+		if o.excluded(folder) {
 			return true
 		}
 	}
@@ -130,7 +159,7 @@ func (r *Root) excludedAbove(name string) bool {
 
 // named returns the real path of what an argument names. When nothing has that
 // name, known is false and the argument, without "file:", is a glob.
-func (r *Root) named(argument string) (name string, known bool, err error) {
+func (r *Root) named(_ context.Context, argument string) (name string, known bool, err error) {
 	candidates := []string{argument}
 	if rest, ok := strings.CutPrefix(argument, FilePrefix); ok {
 		candidates = append(candidates, rest)
@@ -147,7 +176,7 @@ func (r *Root) named(argument string) (name string, known bool, err error) {
 	return path.Clean(candidates[len(candidates)-1]), false, nil
 }
 
-func (r *Root) matchGlobs(ctx context.Context, globs map[string]string, found map[string]File) ([]Unmatched, error) {
+func matchGlobs(ctx context.Context, r matched, globs map[string]string, found map[string]File) ([]Unmatched, error) {
 	if len(globs) == 0 {
 		return nil, nil
 	}
@@ -183,7 +212,7 @@ func missedError(glob, pattern string) error {
 	if strings.ContainsAny(glob, "*?[{") {
 		return &FileError{Kind: KindVanished, Verb: "find", Path: pattern, Reason: "no file matches"}
 	}
-	return &FileError{Kind: KindVanished, Verb: "find", Path: pattern, Reason: "there is no such file under the files root"}
+	return noSuchFile(pattern)
 }
 
 func quoteGlob(name string) string {

@@ -69,11 +69,8 @@ func (r *Root) ReadParts(_ context.Context, file File, use func(parts io.ReaderA
 // withFile opens the file, checks on the open handle that it is what was listed
 // and not too large, and checks again after use that it has not changed.
 func (r *Root) withFile(file File, use func(handle *os.File, size int64) error) error {
-	if !fs.ValidPath(file.Path) || file.Path == "." || isAbsolute(file.Path) {
-		return &FileError{Kind: KindOutside, Path: file.Path, Reason: "it is not a path under the files root"}
-	}
-	if hiddenPath(file.Path) {
-		return &FileError{Kind: KindHidden, Path: file.Path, Reason: "hidden files are refused"}
+	if err := checkPath(file.Path); err != nil {
+		return err
 	}
 	// Opening a device can have effects, so look first. The handle is what
 	// counts, and is looked at again below.
@@ -107,6 +104,16 @@ func (r *Root) withFile(file File, use func(handle *os.File, size int64) error) 
 	}
 	if after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
 		return changed(file.Path)
+	}
+	return nil
+}
+
+func checkPath(path string) error {
+	if !fs.ValidPath(path) || path == "." || isAbsolute(path) {
+		return &FileError{Kind: KindOutside, Path: path, Reason: "it is not a path under the files root"}
+	}
+	if hiddenPath(path) {
+		return &FileError{Kind: KindHidden, Path: path, Reason: "hidden files are refused"}
 	}
 	return nil
 }

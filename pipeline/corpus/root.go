@@ -35,6 +35,22 @@ type Options struct {
 	MaxEntries int
 }
 
+// withDefaults fills in the defaults and refuses globs that cannot be read.
+func (o Options) withDefaults() (Options, error) {
+	if o.MaxFileBytes == 0 {
+		o.MaxFileBytes = DefaultMaxFileBytes
+	}
+	if o.MaxEntries == 0 {
+		o.MaxEntries = DefaultMaxEntries
+	}
+	for _, glob := range append(append([]string{}, o.Include...), o.Exclude...) {
+		if !doublestar.ValidatePattern(glob) {
+			return o, fmt.Errorf("open files root: glob %q is not valid; check its brackets and braces", glob)
+		}
+	}
+	return o, nil
+}
+
 // Root is a folder that files may be read from. It holds on to the folder that
 // was there when it was opened. It is safe for concurrent use.
 type Root struct {
@@ -46,16 +62,9 @@ type Root struct {
 // Open opens dir as a files root. The filesystem root, the home folder and
 // folders that contain it are refused, as is a glob that cannot be read.
 func Open(dir string, options Options) (*Root, error) {
-	if options.MaxFileBytes == 0 {
-		options.MaxFileBytes = DefaultMaxFileBytes
-	}
-	if options.MaxEntries == 0 {
-		options.MaxEntries = DefaultMaxEntries
-	}
-	for _, glob := range append(append([]string{}, options.Include...), options.Exclude...) {
-		if !doublestar.ValidatePattern(glob) {
-			return nil, fmt.Errorf("open files root: glob %q is not valid; check its brackets and braces", glob)
-		}
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
 	}
 	real, err := realFolder(dir)
 	if err != nil {
@@ -184,14 +193,14 @@ func hiddenPath(path string) bool {
 }
 
 // included applies the include and exclude globs to a file.
-func (r *Root) included(path string) bool {
-	if r.excluded(path) {
+func (o Options) included(path string) bool {
+	if o.excluded(path) {
 		return false
 	}
-	if len(r.options.Include) == 0 {
+	if len(o.Include) == 0 {
 		return true
 	}
-	for _, glob := range r.options.Include {
+	for _, glob := range o.Include {
 		if MatchGlob(glob, path) {
 			return true
 		}
@@ -200,8 +209,8 @@ func (r *Root) included(path string) bool {
 }
 
 // excluded applies the exclude globs to a file or folder.
-func (r *Root) excluded(path string) bool {
-	for _, glob := range r.options.Exclude {
+func (o Options) excluded(path string) bool {
+	for _, glob := range o.Exclude {
 		if MatchGlob(strings.TrimSuffix(glob, "/"), path) {
 			return true
 		}
