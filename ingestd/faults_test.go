@@ -110,7 +110,7 @@ func (w *faultsWorld) relations() []string {
 // size is how many nodes and edges of each kind there are, but for the ledger.
 func (w *faultsWorld) size() []string {
 	w.t.Helper()
-	return append(w.ask(cypher.New(`MATCH (n) WHERE NOT n:__Run__ RETURN labels(n)[0], count(n)`, nil)),
+	return append(w.ask(cypher.New(`MATCH (n) WHERE NOT n:__Run__ AND NOT n:__Change__ RETURN labels(n)[0], count(n)`, nil)),
 		w.ask(cypher.New(`MATCH ()-[r]->() RETURN type(r), count(r)`, nil))...)
 }
 

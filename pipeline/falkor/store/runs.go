@@ -121,11 +121,12 @@ func (s *Store) SaveRun(ctx context.Context, run Run) error {
 		return err
 	}
 	t := &transaction{}
-	t.add(1, cypher.New(`MERGE (r:__Run__ {id: $id}) SET r += $p`, cypher.Params{"id": run.ID, "p": row}))
+	t.run(run.ID, row)
+	t.add(1, cypher.New(`MATCH (r:__Run__ {id: $id}) SET r += $p`, cypher.Params{"id": run.ID, "p": row}))
 	if lock := s.held(); lock != nil && !lock.shared {
 		t.died(run.ID)
 	}
-	t.add(1, cypher.New(`MATCH (r:__Run__) WITH r ORDER BY r.started DESC, r.id SKIP $keep DELETE r`, cypher.Params{"keep": maxRuns}))
+	t.add(1, cypher.New(`MATCH (r:__Run__) WITH r ORDER BY `+newestRun+` SKIP $keep DELETE r`, cypher.Params{"keep": maxRuns}))
 	if s.tracking != nil {
 		old, err := s.oldRecords(ctx, s.tracking.limits.Runs)
 		if err != nil {
@@ -136,9 +137,20 @@ func (s *Store) SaveRun(ctx context.Context, run Run) error {
 	return s.exec(ctx, "save run", t.statements...)
 }
 
+// newestRun orders runs r, the latest first, by the number that each got when its
+// line was written: clocks are coarse and are set back.
+const newestRun = `coalesce(r.number, 0) DESC, r.started DESC, r.id DESC`
+
+// run writes a run's line unless it stands already.
+func (t *transaction) run(id string, row cypher.Record) {
+	t.add(1, cypher.New(`OPTIONAL MATCH (x:__Run__) WITH coalesce(max(x.number), 0) + 1 AS number
+MERGE (r:__Run__ {id: $id}) ON CREATE SET r.number = number, r += $p`, cypher.Params{"id": id, "p": row}))
+}
+
 // oldRecords are the runs whose records of changes are to go.
 func (s *Store) oldRecords(ctx context.Context, keep int) ([]string, error) {
-	rows, err := s.read(ctx, cypher.New(`MATCH (x:__Change__) RETURN DISTINCT x.run AS run ORDER BY run DESC`, nil))
+	rows, err := s.read(ctx, cypher.New(`MATCH (x:__Change__) WITH DISTINCT x.run AS run
+OPTIONAL MATCH (r:__Run__ {id: run}) RETURN run ORDER BY `+newestRun+`, run DESC`, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +165,7 @@ func (s *Store) oldRecords(ctx context.Context, keep int) ([]string, error) {
 func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
 	rows, err := s.read(ctx, cypher.New(`MATCH (r:__Run__)
 RETURN r.id AS id, r.verb AS verb, r.started AS started, r.ended AS ended, r.status AS status, r.totals AS totals, r.message AS message, r.details AS details
-ORDER BY started DESC, id LIMIT $limit`, cypher.Params{"limit": limit}))
+ORDER BY `+newestRun+` LIMIT $limit`, cypher.Params{"limit": limit}))
 	if err != nil {
 		return nil, err
 	}

@@ -424,6 +424,36 @@ func TestSourcesAreKept(t *testing.T) {
 	}
 }
 
+// Runs are in the order in which they were written down, whatever their clocks said.
+func TestTheLedgerDoesNotGoByTheClock(t *testing.T) {
+	client := connect(t, enginetest.Start(t))
+	s := locked(t, client, "g")
+	base := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	ids := []string{"z", "b", "y", "a", "c"}
+	for i, id := range ids {
+		started := base
+		if i == 3 {
+			started = base.Add(-time.Hour)
+		}
+		for _, status := range []string{store.RunRunning, store.RunDone} {
+			if err := s.SaveRun(t.Context(), store.Run{ID: id, Verb: "run", Started: started, Status: status}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	runs, err := s.Runs(t.Context(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, run := range slices.Backward(runs) {
+		got = append(got, run.ID)
+	}
+	if !slices.Equal(got, ids) {
+		t.Errorf("runs %q, want %q", got, ids)
+	}
+}
+
 func TestLedgerListsRunsNewestFirst(t *testing.T) {
 	client := connect(t, enginetest.Start(t))
 	s := locked(t, client, "g")

@@ -215,7 +215,7 @@ func (s *Store) recorded(t *transaction, changes alterations) error {
 		if err != nil {
 			return err
 		}
-		t.add(1, cypher.New(`MERGE (r:__Run__ {id: $id}) ON CREATE SET r += $p`, cypher.Params{"id": k.run.ID, "p": row}))
+		t.run(k.run.ID, row)
 		if lock := s.held(); lock != nil && !lock.shared {
 			t.died(k.run.ID)
 		}
