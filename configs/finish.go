@@ -19,6 +19,8 @@ func (l *loader) finish(cfg *Config) {
 	l.falkorHost(cfg)
 	l.passwordFile(cfg, "falkor.password")
 	l.passwordFile(cfg, "falkor.reader.password")
+	l.queueURL(cfg)
+	l.passwordFile(cfg, "queue.password")
 	l.passwordFile(cfg, "llm.openai.api_key")
 	l.passwordFile(cfg, "llm.anthropic.api_key")
 	l.passwordFile(cfg, "llm.azure.api_key")
@@ -40,6 +42,12 @@ func (l *loader) absolutePaths(cfg *Config) {
 		}
 		o := cfg.origins[key.Name]
 		path, err := l.absolute(value.String(), o)
+		if key.URL && strings.Contains(value.String(), "://") {
+			if path, err = address(value.String()); err != nil {
+				l.problem(o, key.Name, "%v", err)
+				continue
+			}
+		}
 		if err != nil {
 			l.problem(o, key.Name, "%q: %v", value.String(), err)
 			continue
@@ -60,6 +68,23 @@ func (l *loader) absolute(path string, o origin) (string, error) {
 		path = filepath.Join(filepath.Dir(l.file), path)
 	}
 	return filepath.Abs(path)
+}
+
+// address is the path or the address that a URL stands for. Errors do not repeat
+// it: what should not be in one may be a secret.
+func address(text string) (string, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "", errors.New("the address cannot be read; a bucket is s3://BUCKET/PREFIX?region=…&endpoint=…")
+	case u.User != nil:
+		return "", errors.New("an address holds no credentials; give them as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or by AWS_PROFILE")
+	case u.Scheme == "s3":
+		return text, nil
+	case u.Scheme == "file" && u.Host == "" && u.RawQuery == "" && filepath.IsAbs(u.Path):
+		return filepath.Clean(u.Path), nil
+	}
+	return "", errors.New("an address is s3://BUCKET/PREFIX or file:///FOLDER")
 }
 
 // dataDir follows the XDG base directory specification, which has relative

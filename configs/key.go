@@ -42,6 +42,7 @@ type Key struct {
 	// check refuses values that bounds cannot describe; rule says what it allows.
 	check func(value string) error
 	rule  string
+	URL   bool // of a path: an s3:// or file:// address may stand for it
 	// mayHoldSecret keeps the text out of errors.
 	mayHoldSecret bool
 }
@@ -83,6 +84,9 @@ func (k *Key) AllowedText() string {
 	case KindYAML:
 		return "a mapping"
 	case KindPath:
+		if k.URL {
+			return "a path, file:///PATH or s3://BUCKET/PREFIX?region=…&endpoint=…"
+		}
 		return "a path"
 	case KindSecret:
 		return "a text"

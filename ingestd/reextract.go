@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"graphmill/commandline"
 	"graphmill/pipeline"
 	"graphmill/pipeline/corpus"
+	"graphmill/pipeline/corpus/bucket"
 )
 
 func (a *app) reextractCommand() *cobra.Command {
@@ -61,16 +63,29 @@ func (a *app) selectFiles(ctx context.Context, patterns []string, o *ingestOptio
 	return nil
 }
 
-// openRoot opens the files root of the configuration.
-func (a *app) openRoot(_ context.Context) (corpus.Tree, error) {
+// openRoot opens the files root of the configuration: a folder, or a bucket by its
+// address.
+func (a *app) openRoot(ctx context.Context) (corpus.Tree, error) {
 	if a.Config.Root == "" {
 		return nil, commandline.Usage("no files root: give --root DIR, or set root in the configuration")
 	}
-	root, err := corpus.Open(a.Config.Root, corpus.Options{
+	options := corpus.Options{
 		Include: a.Config.Corpus.Include, Exclude: a.Config.Corpus.Exclude,
 		MaxFileBytes: a.Config.Corpus.MaxFileBytes, MaxEntries: a.Config.Corpus.MaxEntries,
-	})
-	if err != nil {
+	}
+	var root corpus.Tree
+	var err error
+	if bucket.Is(a.Config.Root) {
+		root, err = bucket.Open(ctx, a.Config.Root, options)
+	} else {
+		root, err = corpus.Open(a.Config.Root, options)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, bucket.ErrUnreachable):
+		return nil, err
+	case err != nil:
 		return nil, &commandline.ExitError{Code: commandline.ExitUsage, Err: err}
 	}
 	return root, nil
