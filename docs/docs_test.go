@@ -23,6 +23,7 @@ import (
 	"graphmill/pipeline/falkor/store"
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/ontology"
+	"graphmill/pipeline/ontology/suggest"
 	"graphmill/queryd/tools"
 	"graphmill/toolserver"
 )
@@ -39,6 +40,7 @@ var sections = map[string]reflect.Type{
 	"Plan":                        reflect.TypeFor[pipeline.PlanReport](),
 	"Preview":                     reflect.TypeFor[corpus.PreviewPage](),
 	"Types":                       reflect.TypeFor[graph.Ontology](),
+	"Suggestion":                  reflect.TypeFor[suggest.Suggestion](),
 	"Run details":                 reflect.TypeFor[store.RunDetails](),
 	"Merge":                       reflect.TypeFor[store.Merge](),
 	"Check":                       reflect.TypeFor[store.CheckResult](),
@@ -57,7 +59,7 @@ var sections = map[string]reflect.Type{
 }
 
 // ownKeys are in a section besides those of its type.
-var ownKeys = map[string][]string{"Engine": {"stopped"}, "Events": {"text"}}
+var ownKeys = map[string][]string{"Engine": {"stopped"}, "Events": {"text"}, "Suggestion": {"files", "method", "file"}}
 
 func TestEveryKeyOfAResultIsDocumentedAndNoOther(t *testing.T) {
 	documented := readTables(t, "json.md")

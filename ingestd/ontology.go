@@ -28,7 +28,7 @@ func (a *app) ontologyCommand() *cobra.Command {
 	}
 	return commandline.Group(parent,
 		a.verb(&cobra.Command{Use: "show", Short: "show the ontology in use", Args: cobra.NoArgs}, []string{"ontology"}, a.ontologyShow),
-		a.ontologySetCommand(),
+		a.ontologySetCommand(), a.ontologySuggestCommand(),
 		a.verb(export, nil, a.ontologyExport),
 	)
 }
