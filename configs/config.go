@@ -40,6 +40,7 @@ type Config struct {
 	Mirror     Mirror     `key:"mirror"`
 	Ledger     Ledger     `key:"ledger"`
 	Metrics    Metrics    `key:"metrics"`
+	Queue      Queue      `key:"queue"`
 	Queryd     Queryd     `key:"queryd"`
 	MCP        MCP        `key:"mcp"`
 

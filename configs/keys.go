@@ -25,7 +25,7 @@ const (
 // Keys returns the table of all settings, in the order of the documentation.
 // The caller owns it.
 func Keys() []Key {
-	return slices.Concat(generalKeys(), falkorKeys(), engineKeys(), corpusKeys(), planKeys(), resolverKeys(), modelKeys(), llmKeys(), runKeys(), lifecycleKeys(), servingKeys())
+	return slices.Concat(generalKeys(), falkorKeys(), engineKeys(), corpusKeys(), planKeys(), resolverKeys(), modelKeys(), llmKeys(), runKeys(), lifecycleKeys(), queueKeys(), servingKeys())
 }
 
 func generalKeys() []Key {

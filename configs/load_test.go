@@ -156,6 +156,8 @@ func TestEveryKeyCanBeSetByItsVariable(t *testing.T) {
 			text = "date: 2026-11-01"
 		case key.Name == "llm.model":
 			text = "openai/m"
+		case key.Name == "queue.url":
+			text = "rediss://user:secret@host:6380/1"
 		case strings.HasSuffix(key.Name, "base_url"):
 			text = "http://localhost:8080/v1"
 		case strings.HasSuffix(key.Name, "password_file"), strings.HasSuffix(key.Name, "api_key_file"):
