@@ -19,6 +19,7 @@ func (l *loader) finish(cfg *Config) {
 	l.falkorHost(cfg)
 	l.passwordFile(cfg, "falkor.password")
 	l.passwordFile(cfg, "falkor.reader.password")
+	l.queueURL(cfg)
 	l.passwordFile(cfg, "queue.password")
 	l.passwordFile(cfg, "llm.openai.api_key")
 	l.passwordFile(cfg, "llm.anthropic.api_key")
