@@ -86,7 +86,7 @@ func (b *Bucket) Close() error { return b.objects.Close() }
 // Exists reports whether an object stands at path, or may: a store that gives no
 // answer has not lost it.
 func (b *Bucket) Exists(name string) bool {
-	if checkPath(name) != nil {
+	if !isPath(name) {
 		return false
 	}
 	_, err := b.find(context.Background(), name)
@@ -123,15 +123,15 @@ func (b *Bucket) page(ctx context.Context, prefix, token string, most int) (page
 	return page, next, err
 }
 
-// errSilent is the end of a request that nothing came from.
-var errSilent = errors.New("the store gave no answer")
+// ErrSilent is the end of a request to which nothing came for long.
+var ErrSilent = errors.New("the store gave no answer")
 
 // patiently does something whose context ends when it has not called alive for the
 // bucket's patience.
 func (b *Bucket) patiently(ctx context.Context, do func(ctx context.Context, alive func()) error) error {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	timer := time.AfterFunc(b.patience, func() { cancel(errSilent) })
+	timer := time.AfterFunc(b.patience, func() { cancel(ErrSilent) })
 	defer timer.Stop()
 	err := do(inner, func() { timer.Reset(b.patience) })
 	switch {
@@ -139,8 +139,8 @@ func (b *Bucket) patiently(ctx context.Context, do func(ctx context.Context, ali
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case context.Cause(inner) == errSilent:
-		return fmt.Errorf("%w for %s; check the endpoint and the network", errSilent, b.patience)
+	case context.Cause(inner) == ErrSilent:
+		return fmt.Errorf("%w for %s; check the endpoint and the network", ErrSilent, b.patience)
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"path"
 	"slices"
@@ -79,7 +78,7 @@ func (b *Bucket) survey(ctx context.Context) (ignoreFiles map[string]Object, kep
 			kept = append(kept, page...)
 		}
 		for _, object := range page {
-			if name := strings.TrimPrefix(object.Key, b.prefix); path.Base(name) == IgnoreFile && fs.ValidPath(name) {
+			if name := strings.TrimPrefix(object.Key, b.prefix); path.Base(name) == IgnoreFile && isPath(name) {
 				ignoreFiles[folderOf(name)] = object
 			}
 		}
@@ -119,7 +118,7 @@ func (w *objectWalk) object(object Object) error {
 	if object.Size == 0 && (name == "" || strings.HasSuffix(name, "/")) {
 		return nil
 	}
-	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) {
+	if !isPath(name) {
 		return w.notAPath(name)
 	}
 	in, err := w.enter(folderOf(name))

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // readBlock is how much is read between two looks at the context.
@@ -109,13 +110,18 @@ func (r *Root) withFile(file File, use func(handle *os.File, size int64) error) 
 }
 
 func checkPath(path string) error {
-	if !fs.ValidPath(path) || path == "." || isAbsolute(path) {
+	if !isPath(path) || isAbsolute(path) {
 		return &FileError{Kind: KindOutside, Path: path, Reason: "it is not a path under the files root"}
 	}
 	if hiddenPath(path) {
 		return &FileError{Kind: KindHidden, Path: path, Reason: "hidden files are refused"}
 	}
 	return nil
+}
+
+// isPath reports whether a name may be that of a file under a root.
+func isPath(name string) bool {
+	return fs.ValidPath(name) && name != "." && !strings.ContainsRune(name, 0)
 }
 
 func (r *Root) readAll(ctx context.Context, file File, handle *os.File, keep func([]byte)) (string, error) {

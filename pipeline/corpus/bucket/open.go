@@ -58,6 +58,9 @@ func Open(ctx context.Context, address string, options corpus.Options) (*corpus.
 	}
 	if err := root.Check(ctx); err != nil {
 		root.Close()
+		if errors.Is(err, corpus.ErrSilent) {
+			err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
 		return nil, err
 	}
 	return root, nil
