@@ -24,6 +24,7 @@ import (
 	"graphmill/pipeline/graph"
 	"graphmill/pipeline/ontology"
 	"graphmill/pipeline/ontology/suggest"
+	"graphmill/pipeline/queue"
 	"graphmill/queryd/tools"
 	"graphmill/toolserver"
 )
@@ -45,6 +46,7 @@ var sections = map[string]reflect.Type{
 	"Merge":                       reflect.TypeFor[store.Merge](),
 	"Check":                       reflect.TypeFor[store.CheckResult](),
 	"Setting":                     reflect.TypeFor[configs.Setting](),
+	"Queue":                       reflect.TypeFor[queue.Status](),
 	"Engine":                      reflect.TypeFor[engine.Report](),
 	"Events":                      reflect.TypeFor[pipeline.Event](),
 	"queryd call status":          reflect.TypeFor[tools.Status](),

@@ -113,12 +113,7 @@ func checkAsking(cfg *configs.Config, p *planner.Planner) error {
 // chatFingerprint names the language model of an assignment that asks one; ""
 // for any other.
 func (w *wired) chatFingerprint(a planner.Assignment) (string, error) {
-	asking := func(kind catalogue.Kind, names ...string) bool {
-		return slices.ContainsFunc(strategies(), func(s catalogue.Strategy) bool {
-			return s.Kind == kind && s.Cost.ModelCallsPerChunk > 0 && slices.Contains(names, s.Name)
-		})
-	}
-	if !asking(catalogue.Chunker, a.Chunker) && !asking(catalogue.Extractor, a.Extractors...) && !asking(catalogue.Resolver, a.Resolver) {
+	if !asksToExtract(a) && !asks(catalogue.Resolver, a.Resolver) {
 		return "", nil
 	}
 	chat, err := w.chat()
@@ -126,6 +121,18 @@ func (w *wired) chatFingerprint(a planner.Assignment) (string, error) {
 		return "", err
 	}
 	return chat.Fingerprint(), nil
+}
+
+// asksToExtract says whether a language model is asked while a document of the
+// assignment is extracted.
+func asksToExtract(a planner.Assignment) bool {
+	return asks(catalogue.Chunker, a.Chunker) || asks(catalogue.Extractor, a.Extractors...)
+}
+
+func asks(kind catalogue.Kind, names ...string) bool {
+	return slices.ContainsFunc(strategies(), func(s catalogue.Strategy) bool {
+		return s.Kind == kind && s.Cost.ModelCallsPerChunk > 0 && slices.Contains(names, s.Name)
+	})
 }
 
 // joinIDs joins what names models, without those that are not asked.

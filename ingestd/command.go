@@ -42,7 +42,7 @@ the graph; queryd serves it. Without FALKOR_HOST it starts a local engine of its
 	},
 		a.runCommand(), a.planCommand(), a.previewCommand(), a.ontologyCommand(), a.reextractCommand(),
 		a.finalizeCommand(), a.forgetCommand(), a.statusCommand(), a.runsCommand(), a.diffCommand(), a.mergesCommand(), a.digestCommand(), a.checkCommand(), a.snapshotCommand(), a.exportCommand(),
-		a.serveCommand(), a.callCommand(), a.toolsCommand(), a.cacheCommand(), a.doctorCommand(), a.dbCommand(), a.compileCommand(),
+		a.workerCommand(), a.queueCommand(), a.serveCommand(), a.callCommand(), a.toolsCommand(), a.cacheCommand(), a.doctorCommand(), a.dbCommand(), a.compileCommand(),
 	)
 }
 

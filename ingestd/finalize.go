@@ -22,7 +22,7 @@ counts. run and reextract do it at their end; this does it alone, after an inter
 	}
 	var reembed bool
 	cmd.Flags().BoolVar(&reembed, "reembed", false, "accept another embedding model than the graph's and make every vector again")
-	keys := []string{"jobs", "wait", "progress", "embedder.kind", "embedder.model_dir", "embedder.model", "limits.max_cost", "limits.max_calls", "limits.max_tokens"}
+	keys := []string{"jobs", "queue.url", "wait", "progress", "embedder.kind", "embedder.model_dir", "embedder.model", "limits.max_cost", "limits.max_calls", "limits.max_tokens"}
 	return a.verb(cmd, keys, func(ctx context.Context, _ []string) error { return a.finalizeGraph(ctx, reembed) })
 }
 
@@ -56,6 +56,10 @@ func (s *session) finalizeAlone(ctx context.Context, report *pipeline.Report, re
 	// nothing is pending.
 	meter := newMeter(s.Config)
 	w.asking.log = s.Log
+	if s.workers, err = s.callWorkers(ctx, "finalize", nil); err != nil {
+		return err
+	}
+	defer s.leaveWorkers()
 	report.Finalize, err = s.finalize(llm.WithMeter(ctx, meter), w, true, reembed, show)
 	report.Cost = bill(s.Config, meter)
 	if err == nil && report.Finalize == nil {

@@ -16,7 +16,7 @@ import (
 
 // ingestKeys are the settings of the verbs that read files and write the graph.
 var ingestKeys = []string{
-	"root", "source", "ontology", "jobs", "wait", "progress", "corpus.include", "corpus.exclude",
+	"root", "source", "ontology", "jobs", "queue.url", "wait", "progress", "corpus.include", "corpus.exclude",
 	"extractors.gliner.model_dir", "embedder.kind", "embedder.model_dir", "embedder.model", "llm.model", "limits.run_time",
 	"limits.max_cost", "limits.max_calls", "limits.max_tokens", "limits.file_max_cost", "limits.file_max_calls", "limits.file_max_tokens",
 }
@@ -35,7 +35,10 @@ the run fails before it writes anything: a folder that is suddenly empty is more
 
 Language models and remote embedders are asked within --max-cost, --max-calls and --max-tokens; where the next call could go
 beyond, the run stops with whole documents only and exit code 4, and the next run goes on from there. --file-max-… hold for
-each file, which fails then while others go on.`,
+each file, which fails then while others go on.
+
+With --queue the documents are extracted and the texts embedded by the processes of ` + "`ingestd worker`" + ` on that Redis; this one
+lists, hashes, decides and writes. The graph is the same. It waits where no worker is there.`,
 		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json\n  ingestd run --root /mnt/docs --mirror --max-delete 25\n  ingestd run --root corpus --max-cost 2.50",
 		Args:    cobra.NoArgs,
 	}
@@ -67,6 +70,7 @@ type ingestOptions struct {
 	noFinalize bool
 	moved      bool // the root's folder has a new place
 
+	mayQueue    bool             // workers may extract and embed
 	texts       bool             // the root holds texts and no files
 	additive    bool             // what stands and would change is left alone
 	contentOnly bool             // what only other settings would change is left alone
@@ -106,6 +110,7 @@ func (a *app) ingestAndPrint(ctx context.Context, o ingestOptions) (*pipeline.Re
 	if err != nil {
 		return nil, err
 	}
+	o.mayQueue = true
 	report, err := s.ingest(ctx, root, o)
 	err = errors.Join(err, s.close())
 	if report == nil {

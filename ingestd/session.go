@@ -29,6 +29,8 @@ type session struct {
 	store  *store.Store
 	lock   *store.Lock // nil for verbs that only look
 	run    store.Run   // what this verb's line in the ledger begins with
+	// workers extract and embed in place of this process; nil when none shall.
+	workers *workers
 	// shared says that lease and client are another's to close.
 	shared bool
 }
@@ -170,6 +172,12 @@ func (s *session) ingestWith(ctx context.Context, w *wired, root pipeline.Files,
 		return nil, err
 	}
 	options.Meter = meter
+	if o.mayQueue {
+		if s.workers, err = s.callWorkers(ctx, o.verb, &options); err != nil {
+			return nil, err
+		}
+		defer s.leaveWorkers()
+	}
 	report, err := pipeline.Run(ctx, options)
 	if err == nil && !o.noFinalize {
 		if report.Finalize, err = s.finalize(ctx, w, report.Wrote(), o.reembed, show); err != nil {
@@ -283,8 +291,9 @@ func (s *session) finalize(ctx context.Context, w *wired, wrote, reembed bool, s
 		return nil, err
 	}
 	options := pipeline.FinalizeOptions{
-		Store: s.store, Embedder: embedder, Workers: s.Config.Workers(), Reembed: reembed, Observer: show, MustNotMerge: pairs, Chat: w.chat,
+		Store: s.store, Workers: s.Config.Workers(), Reembed: reembed, Observer: show, MustNotMerge: pairs, Chat: w.chat,
 	}
+	options.Embedder = s.workers.embedder(s.Config, embedder, &options)
 	if s.Config.Embedder.Kind == configs.EmbedderOpenAI {
 		options.Workers, options.Batch = s.Config.LLM.Concurrency, s.Config.Embedder.Batch
 	}

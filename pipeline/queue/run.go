@@ -46,9 +46,13 @@ type sent struct {
 	answer         chan *reply // of one
 }
 
-// maxWindow bounds how many tasks are under way, and so how many workers are kept
-// busy: two tasks a worker's slot, so that none waits for the next.
-const maxWindow = 512
+// ahead is how many tasks are under way for each that is worked on: a worker that
+// finds none sleeps for a while. maxWindow bounds them, and so how many workers are
+// kept busy.
+const (
+	ahead     = 4
+	maxWindow = 1024
+)
 
 // Begin announces a run to the queue's workers. say tells the operator what is
 // waited for.

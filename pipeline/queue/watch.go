@@ -93,7 +93,7 @@ func (w *watch) workers() error {
 		refusal = "worker " + name + ": " + why
 	}
 	w.mu.Unlock()
-	w.window.resize(min(maxWindow, max(2, 2*slots)))
+	w.window.resize(min(maxWindow, max(2, ahead*slots)))
 	if alive > 0 {
 		w.alone = 0
 	} else if w.alone++; refusal != "" && w.alone > 3 {

@@ -36,7 +36,7 @@ type WorkOptions struct {
 // How often a worker looks for tasks when there are none, and for tasks that are
 // to be tried again.
 const (
-	checkEvery = 100 * time.Millisecond
+	checkEvery = 50 * time.Millisecond
 	retryAfter = time.Second
 )
 
