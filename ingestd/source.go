@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"graphmill/commandline"
@@ -45,8 +44,8 @@ func (s *session) checkSourceName(ctx context.Context, meta store.Meta) error {
 	}
 	for path := range stored {
 		if pipeline.SourceOf(path, meta.Sources) == "" && strings.HasPrefix(path, name+"/") {
-			return commandline.Usage("--source %s: graph %s holds documents of the folder %s (%s); their paths would collide, choose another name",
-				name, s.Config.GraphName(), filepath.Join(meta.Sources[""], name), path)
+			return commandline.Usage("--source %s: graph %s holds documents of the folder %s of %s (%s); their paths would collide, choose another name",
+				name, s.Config.GraphName(), name, meta.Sources[""], path)
 		}
 	}
 	return nil

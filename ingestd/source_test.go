@@ -103,7 +103,7 @@ func TestFolderCalledAsASourceIsRefused(t *testing.T) {
 	if e.code != commandline.ExitUsage {
 		t.Fatalf("a name that is a folder's: %v", e)
 	}
-	contains(t, e.stderr, "--source second", filepath.Join(w.corpus, "second"), "another name")
+	contains(t, e.stderr, "--source second", "the folder second of "+w.corpus, "another name")
 
 	w.report(0, "run", "--root", dir, "--source", "third")
 	before := w.digest()
