@@ -310,6 +310,33 @@ func TestPathsAreRelativeToTheFileTheyStandIn(t *testing.T) {
 	}
 }
 
+func TestARootMayBeAnAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		"s3://papers/reports?region=eu-central-1": "s3://papers/reports?region=eu-central-1",
+		"file:///srv/docs/":                       "/srv/docs",
+		"file:///srv/with%20space":                "/srv/with space",
+	} {
+		if got := load(t, Source{Env: home("GRAPHMILL_ROOT=" + text)}).Root; got != want {
+			t.Errorf("%s is %q", text, got)
+		}
+		file := write(t, "root: '"+text+"'\n")
+		if got := load(t, Source{File: file, Env: home()}).Root; got != want {
+			t.Errorf("%s in a file is %q", text, got)
+		}
+	}
+	for _, text := range []string{
+		"gs://papers", "https://papers.example", "file://host/srv", "file:///srv?x=hushhush", "s3://AKIA:hushhush@papers", "s3://%zz?x=hushhush",
+	} {
+		if _, err := Load(Source{Env: home("GRAPHMILL_ROOT=" + text)}); err == nil || strings.Contains(err.Error(), "hushhush") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	// Other settings are paths and nothing else.
+	if got := load(t, Source{Env: home("GRAPHMILL_ONTOLOGY=s3://papers/o.yaml")}).Ontology; strings.HasPrefix(got, "s3://") {
+		t.Errorf("an ontology is %q", got)
+	}
+}
+
 func TestDataDirByDefault(t *testing.T) {
 	cases := []struct {
 		name, want string

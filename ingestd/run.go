@@ -29,6 +29,8 @@ func (a *app) runCommand() *cobra.Command {
 (vectors, indexes, counts). A second run over the same folder writes nothing. It prints a row a file, totals and
 failures with --quiet, one JSON object with --output json.
 
+The root may be a bucket as well: s3://BUCKET/PREFIX?region=…&endpoint=…, with credentials from where the AWS SDK finds them.
+
 With --mirror the graph becomes equal to the folder: documents whose files are gone are removed, and those of files that
 got another path move along without being extracted or embedded again. When more files are gone than --max-delete allows,
 the run fails before it writes anything: a folder that is suddenly empty is more often not mounted than emptied.
@@ -39,7 +41,7 @@ each file, which fails then while others go on.
 
 With --queue the documents are extracted and the texts embedded by the processes of ` + "`ingestd worker`" + ` on that Redis; this one
 lists, hashes, decides and writes. The graph is the same. It waits where no worker is there.`,
-		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json\n  ingestd run --root /mnt/docs --mirror --max-delete 25\n  ingestd run --root corpus --max-cost 2.50",
+		Example: "  ingestd run --root corpus\n  ingestd run --root corpus --exclude 'drafts/**' --output json\n  ingestd run --root /mnt/docs --mirror --max-delete 25\n  ingestd run --root corpus --max-cost 2.50\n  ingestd run --root 's3://papers/reports?region=eu-central-1'",
 		Args:    cobra.NoArgs,
 	}
 	var reembed, noFinalize, moved bool

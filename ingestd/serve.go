@@ -28,7 +28,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve [--files-root DIR]",
 		Short: "serve the tools that build the graph over MCP",
 		Long: `serve speaks the Model Context Protocol as queryd serve does, with the tools that write: preview_files, set_ontology, ingest
-and finalize. It reads files only under --files-root (the setting root, GRAPHRAG_MCP_FILES_ROOT); without it, ingest takes
+and finalize. It reads files only under --files-root, a folder or a bucket (the setting root, GRAPHRAG_MCP_FILES_ROOT); without it, ingest takes
 text. Clients are told that these tools change the graph, so that they ask first. The graph is held for each call alone:
 documents are added side by side, also by several servers; what changes or finalizes runs alone, and waits at most
 mcp.lock_timeout for others.`,

@@ -11,7 +11,7 @@ import (
 )
 
 // Files is where a run's documents come from: a files root, or texts that were
-// given as such. [corpus.Root] and [corpus.Texts] are the two that there are.
+// given as such. [corpus.Tree] (a folder or a bucket) and [corpus.Texts] are what there is.
 type Files interface {
 	List(ctx context.Context) iter.Seq2[corpus.Entry, error]
 	Read(ctx context.Context, file corpus.File) (data []byte, sum string, err error)

@@ -6,9 +6,9 @@ import (
 	"iter"
 )
 
-// Tree is a files root: a folder ([Root]), or what else lists, matches and refuses
-// as one does. What is said at Root's methods holds for all. It is safe for
-// concurrent use until it is closed.
+// Tree is a files root: a folder ([Root]) or a bucket ([Bucket]). Both list, match
+// and refuse the same: what is said at Root's methods holds for a bucket's. It is
+// safe for concurrent use until it is closed.
 type Tree interface {
 	List(ctx context.Context) iter.Seq2[Entry, error]
 	Match(ctx context.Context, patterns []string) (files []File, unmatched []Unmatched, err error)
