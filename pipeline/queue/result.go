@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -48,22 +51,42 @@ func (w *worker) end(id string) {
 // tryBack leaves a task alone that the run has taken back meanwhile.
 var tryBack = redis.NewScript(`if redis.call("EXISTS", KEYS[1]) == 1 then redis.call("HINCRBY", KEYS[1], "tries", -1) end return 1`)
 
-// untry takes the count of a try back, of a task that this worker did not fail.
-func (w *worker) untry(ctx context.Context, id string) error {
-	return tryBack.Run(ctx, w.queue.redis, []string{w.queue.taskKey(id)}).Err()
-}
-
-// giveBack takes back the tries of tasks that this worker ends in the middle of.
-func (w *worker) giveBack() {
+// untry takes the count of a try back, of a task that this worker did not fail. It
+// does so once.
+func (w *worker) untry(id string) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	counted := w.active[id]
+	delete(w.active, id)
+	w.mu.Unlock()
+	if !counted {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
-	for id := range w.active {
-		if err := w.untry(ctx, id); err != nil {
-			w.Log.Warn("a task that is handed back counts as tried", "task", id, "error", err)
-		}
+	if err := tryBack.Run(ctx, w.queue.redis, []string{w.queue.taskKey(id)}).Err(); err != nil {
+		w.Log.Warn("a task that is handed back counts as tried", "task", id, "error", err)
 	}
+}
+
+// drain waits until everything is done, or time is over.
+func (w *worker) drain(longest time.Duration) {
+	for end := time.Now().Add(longest); time.Now().Before(end) && len(w.working()) > 0; {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// giveBack takes back the tries of what is not done; the next worker must not find
+// them counted.
+func (w *worker) giveBack() {
+	for _, id := range w.working() {
+		w.untry(id)
+	}
+}
+
+func (w *worker) working() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.active))
 }
 
 // reply sends a result, or says why it is not sent.

@@ -88,10 +88,11 @@ func (q *Queue) Begin(ctx context.Context, job Job, say func(string)) (*Run, err
 // Close takes back what is not answered and forgets the run. A worker that is still
 // at one of its tasks is told to leave it.
 func (r *Run) Close() error {
-	r.stop()
-	r.ended.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
+	r.stop()
+	_ = r.queue.redis.RPush(ctx, r.queue.resultsKey(r.job.ID), "").Err() // wakes receive
+	r.ended.Wait()
 	// First the run: from here on every worker drops its tasks.
 	err := r.queue.redis.Del(ctx, r.queue.runKey(r.job.ID)).Err()
 	r.mu.Lock()

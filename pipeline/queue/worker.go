@@ -56,7 +56,7 @@ func (q *Queue) Work(ctx context.Context, o WorkOptions) error {
 		TaskCheckInterval: checkEvery, DelayedTaskCheckInterval: retryAfter,
 		RetryDelayFunc:  func(int, error, *asynq.Task) time.Duration { return retryAfter },
 		IsFailure:       func(err error) bool { return !errors.Is(err, errNotTried) && !errors.Is(err, context.Canceled) },
-		ShutdownTimeout: max(o.Drain, time.Second), Logger: asynqLog{o.Log}, LogLevel: asynq.DebugLevel,
+		ShutdownTimeout: time.Millisecond, Logger: asynqLog{o.Log}, LogLevel: asynq.DebugLevel,
 	})
 	if err := server.Start(asynq.HandlerFunc(w.process)); err != nil {
 		return err
@@ -66,8 +66,10 @@ func (q *Queue) Work(ctx context.Context, o WorkOptions) error {
 	case <-ctx.Done():
 	case refusal = <-w.refusal:
 	}
-	server.Shutdown()
+	server.Stop()
+	w.drain(o.Drain)
 	w.giveBack()
+	server.Shutdown() // what is not done yet goes back into the queue
 	if refusal != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, refusal)
 	}
@@ -120,6 +122,7 @@ func (w *worker) process(ctx context.Context, t *asynq.Task) error {
 	var refused *pipeline.Mismatch
 	switch {
 	case ctx.Err() != nil:
+		w.untry(id)
 		return ctx.Err() // the run has ended, or another worker has it
 	case errors.As(err, &refused), err != nil && pipeline.IsSetup(err):
 		return w.refuse(ctx, job, id, err)
@@ -211,7 +214,8 @@ func (w *worker) refuse(ctx context.Context, job *Job, id string, why error) err
 	default: // it ends already
 	}
 	err := w.push(ctx, job, &reply{Task: id, Worker: w.name, Refused: why.Error()})
-	return errors.Join(fmt.Errorf("%w: %w", errNotTried, why), err, w.untry(ctx, id))
+	w.untry(id)
+	return errors.Join(fmt.Errorf("%w: %w", errNotTried, why), err)
 }
 
 // Parked is the kind of failure of a document that no worker gets done.
