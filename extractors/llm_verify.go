@@ -189,11 +189,5 @@ func (v *verifying) state(source, target int, kind string, quote quoted) {
 
 // sentences widens a quote to the sentences that it touches.
 func (v *verifying) sentences(quote graph.Range) graph.Range {
-	at := quote
-	for _, s := range chunkers.Sentences(v.chunk.Text) {
-		if s.Overlaps(quote) {
-			at.Start, at.End = min(at.Start, s.Start), max(at.End, s.End)
-		}
-	}
-	return at
+	return sentencesAround(v.chunk.Text, quote)
 }

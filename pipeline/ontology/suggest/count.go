@@ -19,7 +19,7 @@ const (
 	leastFacts  = 2  // of a relation type that the ontology has
 	leastReads  = 3  // of a phrase, and of a pair that the relation does not declare, by different pairs of names
 	mostPairs   = 6  // of a new relation
-	mostNew     = 25 // new relations
+	mostNew     = 25 // new relations, and entity types
 	mostDoubts  = 40
 	examples    = 5
 	exampleSize = 160 // characters of a sentence
@@ -136,11 +136,14 @@ func (f *finder) suggestion(samples int) *Suggestion {
 			s.Entities = append(s.Entities, c.entity(t))
 		}
 	}
+	if f.open {
+		s.Entities = append(s.Entities, f.newTypes()...)
+	}
 	declared := s.checkEntities()
 	for _, t := range f.base.Relations {
 		if c := f.known[t.Label]; c != nil {
 			r := c.relation(t, len(c.pairs), func(p graph.Pattern, facts int) bool {
-				return declared[p[0]] && declared[p[1]] && (facts >= leastReads || f.base.Allows(p[0], t.Label, p[1]))
+				return declared[p[0]] && declared[p[1]] && (facts >= f.least || f.base.Allows(p[0], t.Label, p[1]))
 			})
 			r.Doubtful = r.Facts < leastFacts
 			s.Relations = append(s.Relations, r)
@@ -151,24 +154,49 @@ func (f *finder) suggestion(samples int) *Suggestion {
 	return s
 }
 
+// newTypes are entity types that base does not have.
+func (f *finder) newTypes() (out []Entity) {
+	for _, label := range slices.Sorted(maps.Keys(f.entities)) {
+		if _, declared := f.base.Entity(label); !declared {
+			out = append(out, f.entities[label].entity(graph.EntityType{Label: label}))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Entity) int { return b.Mentions - a.Mentions })
+	return out[:min(mostNew, len(out))]
+}
+
 // fromPhrases makes relations of the phrases that base reads nothing from.
 func (f *finder) fromPhrases(declared map[string]bool) []Relation {
 	var sure, doubts []Relation
 	for _, c := range f.phrases {
 		label := relationLabel(frequent(c.names)[0])
+		c.settleCues()
 		if _, taken := f.base.Relation(label); taken {
 			continue
 		}
 		r := c.relation(graph.RelationType{
 			Label: label, Cues: slices.Sorted(maps.Keys(c.cues)), PassiveCues: slices.Sorted(maps.Keys(c.passive)),
 		}, mostPairs, func(p graph.Pattern, _ int) bool { return declared[p[0]] && declared[p[1]] })
-		if r.Doubtful = r.Facts < leastReads; r.Doubtful {
+		if r.Doubtful = r.Facts < f.least; r.Doubtful {
 			doubts = append(doubts, r)
 		} else {
 			sure = append(sure, r)
 		}
 	}
 	return append(mostFrequent(sure, mostNew), mostFrequent(doubts, mostDoubts)...)
+}
+
+// settleCues leaves a cue in one voice, that in which it was met more often.
+func (c *relationCount) settleCues() {
+	for cue, n := range c.cues {
+		switch passive, both := c.passive[cue]; {
+		case !both:
+		case passive > n:
+			delete(c.cues, cue)
+		default:
+			delete(c.passive, cue)
+		}
+	}
 }
 
 func mostFrequent(relations []Relation, most int) []Relation {

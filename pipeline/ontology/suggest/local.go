@@ -50,7 +50,11 @@ type finder struct {
 	cues     map[string][]cueOf // by root
 	entities map[string]*entityCount
 	known    map[string]*relationCount // by label of base
-	phrases  map[string]*relationCount // by root
+	phrases  map[string]*relationCount // by root, or by a label that base does not have
+	// open says that entities holds types that base does not have. least is how
+	// many facts speak for a relation, or a pair, that it does not have.
+	open  bool
+	least int
 }
 
 // cueOf says that a relation of base has a cue of some root.
@@ -62,7 +66,7 @@ type cueOf struct {
 
 func newFinder(base *graph.Ontology) *finder {
 	f := &finder{
-		base: base, cues: map[string][]cueOf{}, entities: map[string]*entityCount{},
+		base: base, least: leastReads, cues: map[string][]cueOf{}, entities: map[string]*entityCount{},
 		known: map[string]*relationCount{}, phrases: map[string]*relationCount{},
 	}
 	for _, r := range base.Canonical().Relations {

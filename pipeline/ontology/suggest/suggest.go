@@ -1,7 +1,7 @@
 // Package suggest proposes an ontology for a corpus from samples of its files:
 // types with examples and counts, for a person to keep, rename or strike. It
-// owns what speaks for a type and how that is written; it opens no file, no
-// store and no model.
+// owns what speaks for a type, how a model is asked for it and how that is
+// written; it opens no file and no store.
 package suggest
 
 import (
