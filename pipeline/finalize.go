@@ -53,6 +53,8 @@ type FinalizeReport struct {
 	Unmerged int                      `json:"unmerged,omitempty"` // entities that became one of their own again
 	// Judged is what a language model was asked about names; nil when nothing was.
 	Judged *Judged `json:"judged,omitempty"`
+	// Described is what it was asked to describe; nil when nothing was.
+	Described *Described `json:"described,omitempty"`
 	// MergeGroupsSkipped counts groups of too many similar names to compare.
 	MergeGroupsSkipped int          `json:"merge_groups_skipped,omitempty"`
 	Counts             store.Counts `json:"counts"` // the graph's, afterwards
@@ -90,6 +92,9 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 	if err := mergeEntities(ctx, o, report); err != nil {
 		return report, fmt.Errorf("merge entities: %w", err)
 	}
+	if _, err := describeRecorded(ctx, o); err != nil {
+		return report, fmt.Errorf("describe entities: %w", err)
+	}
 	var overBudget error
 	for _, kind := range []store.VectorKind{store.ChunkVector, store.EntityVector, store.RelationVector} {
 		if err := embedKind(ctx, o, kind, report); err != nil {
@@ -120,19 +125,23 @@ func Finalize(ctx context.Context, o FinalizeOptions) (*FinalizeReport, error) {
 }
 
 // mergeJudged has a language model judge names, once entities have the vectors by
-// which it finds their neighbours, and merges what it confirmed.
+// which it finds their neighbours, merges what it confirmed, and has it describe
+// what is joined. An error of the model comes back when all else is done.
 func mergeJudged(ctx context.Context, o FinalizeOptions, report *FinalizeReport) error {
-	joins, err := judgeEntities(ctx, o, report)
-	if !joins {
-		return err
+	joins, stopped := judgeEntities(ctx, o, report)
+	if joins {
+		if err := mergeEntities(ctx, o, report); err != nil {
+			return errors.Join(err, stopped)
+		}
 	}
-	if merged := mergeEntities(ctx, o, report); merged != nil {
-		return errors.Join(merged, err)
+	lacking, err := describeRecorded(ctx, o)
+	if err != nil {
+		return errors.Join(err, stopped)
 	}
-	if embedded := embedKind(ctx, o, store.EntityVector, report); embedded != nil {
-		return errors.Join(embedded, err)
+	if stopped == nil {
+		stopped = describeJoined(ctx, o, lacking, report)
 	}
-	return err
+	return errors.Join(embedKind(ctx, o, store.EntityVector, report), stopped)
 }
 
 var plural = map[store.VectorKind]string{

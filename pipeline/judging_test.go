@@ -25,6 +25,8 @@ type deciding struct {
 	most  int  // calls before the budget is spent; 0 for none
 	junk  bool // answers without a verdict
 	pairs []string
+	items []string                 // what was to be described
+	tell  func(item string) string // describes it; nil says its sentences
 }
 
 func (d *deciding) Fingerprint() string { return "deciding" }
@@ -36,6 +38,9 @@ func (d *deciding) Ask(_ context.Context, r llm.Request) (llm.Answer, error) {
 	defer d.mu.Unlock()
 	if d.calls++; d.most > 0 && d.calls > d.most {
 		return llm.Answer{}, &llm.BudgetError{Limit: "max_calls", Max: float64(d.most)}
+	}
+	if r.Purpose == llm.Describe {
+		return d.describe(r)
 	}
 	type verdict struct {
 		Pair int    `json:"pair"`

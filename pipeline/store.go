@@ -31,6 +31,7 @@ type Finalizer interface {
 	StoreVectors(ctx context.Context, kind store.VectorKind, vectors []store.Vector) error
 	Merger
 	Judger
+	Describer
 	// PrepareVectors agrees on the embedder before any vector is stored; another
 	// one than the graph's is refused unless o.Reembed is set.
 	PrepareVectors(ctx context.Context, o store.IndexOptions) error

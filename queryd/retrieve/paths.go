@@ -165,7 +165,7 @@ func (s *search) entitiesByVector(ctx context.Context, t *task) error {
 	}
 	params["common"] = tooCommon
 	return s.query(ctx, cypher.New(`CALL db.idx.vector.queryNodes('__Entity__', 'embedding', $k, vecf32($vector)) YIELD node, score
-OPTIONAL MATCH (node)-[m:MENTIONED_IN]->(c:Chunk) WHERE node.mention_count <= $common AND m.description = node.description
+OPTIONAL MATCH (node)-[m:MENTIONED_IN]->(c:Chunk) WHERE node.mention_count <= $common AND m.description = coalesce(node.sentence, node.description)
 WITH node, score, min(c.id) AS told
 RETURN node.id AS id, node.name AS name, node.type AS type, node.description AS description, node.aliases AS aliases,
        coalesce(node.mention_count, size(node.source_chunk_ids)) AS mentions, told, score

@@ -11,7 +11,7 @@
 //	(:Chunk {id, text, index, token_count, start_char, end_char, first_page, last_page, first_line, last_line,
 //	         context_header, context, content_key, search_text, embedding, embedding_pending})  -[:NEXT_CHUNK]-> (:Chunk)
 //	(:__Section__ {id, title, depth, order, start_char, end_char})  -[:PARENT]-> (:__Section__)  -[:COVERS]-> (:Chunk)
-//	(:__Entity__:<Type> {id, name, name_key, type, aliases, description, telling, mention_count, score,
+//	(:__Entity__:<Type> {id, name, name_key, type, aliases, description, sentence, telling, mention_count, score,
 //	                     source_chunk_ids, search_text, alias_keys, embedding, embedding_pending})
 //	  -[:MENTIONED_IN {spans (JSON [{start, end}]), names, count, score, method, description, telling, origin, origin_type}]-> (:Chunk)
 //	  -[:RELATES {rel_type, fact, description, src_name, tgt_name, score, source_chunk_ids, evidence, evidence_scores,
@@ -20,6 +20,7 @@
 //	(:__Meta__ {id: 'default', schema, fence, commits, sources, embedding_model, embedding_dimension, finalize, merging, counts (JSON)})
 //	(:__Run__ {id, verb, started, ended, status, totals (JSON), message})
 //	(:__Merge__ {id, state, kept, merged, kept_name, merged_name, kept_type, merged_type, kept_key, rule, score, evidence (JSON), explanation, asked_for, applied, at})
+//	(:__Description__ {id, entity, text, refused, at})
 //	(:__GraphRAGConfig__ {id: 'default', embedding_model, embedding_dimension, sdk_version, updated_at})
 //
 // Of a RELATES edge, entry i of evidence, evidence_scores and evidence_methods
@@ -31,6 +32,8 @@
 // where an edge's end is what the document names. A relation of two that became
 // one is an edge __WITHIN__ of the entity to itself, like RELATES but for
 // vectors. alias_keys are the name keys of what was merged into an entity.
+// sentence is an entity's most telling sentence where its description is a common
+// one of several names' sentences, as a __Description__ records it.
 // All positions are code points of the document's decoded text. Properties
 // without a value are left out. embedding_pending is 1 while a vector is missing
 // or stale. search_text holds words for the full-text index that the text itself

@@ -153,6 +153,7 @@ type checker struct {
 	result    *CheckResult
 	documents map[int64]*checkedDocument // by the engine's internal id
 	types     Counts                     // entities and relations by type
+	described map[string]Description     // what models made of entities' sentences, by id
 	merged    bool                       // entities of one document may have become one
 }
 

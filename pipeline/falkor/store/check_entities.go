@@ -15,12 +15,16 @@ import (
 // checkEntities holds each entity to what its mentions say.
 func (c *checker) checkEntities(ctx context.Context) error {
 	seen := newSeen(c.meta.Counts.Entities)
+	var err error
+	if c.described, err = c.Descriptions(ctx); err != nil {
+		return err
+	}
 	return c.pages(ctx, lastEntity, checkPage, func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Entity__) WHERE ID(n) >= $lo AND ID(n) < $hi
 OPTIONAL MATCH (n)-[m:MENTIONED_IN]->(c) OPTIONAL MATCH (d:Document)-[:PART_OF]->(c)
 WITH n, collect(CASE WHEN m IS NULL THEN NULL ELSE [ID(m), c.id, 'Chunk' IN labels(c), ID(d), m.names, m.description, m.telling, m.score, m.count, m.origin] END) AS mentions
 RETURN ID(n) AS node, n.id AS id, labels(n) AS labels, n.type AS type, n.name_key AS key, n.name AS name, n.aliases AS aliases,
-       n.description AS about, n.telling AS telling, n.mention_count AS mentions, n.score AS score, n.source_chunk_ids AS chunks, n.alias_keys AS keys,
+       coalesce(n.sentence, n.description) AS about, CASE WHEN n.sentence IS NULL THEN NULL ELSE n.description END AS common, n.telling AS telling, n.mention_count AS mentions, n.score AS score, n.source_chunk_ids AS chunks, n.alias_keys AS keys,
        n.search_text AS search, n.embedding IS NULL AS bare, n.embedding_pending AS pending, mentions AS edges`, p)
 	}, func(rows *conn.Rows) error {
 		for i := range rows.Len() {
@@ -45,13 +49,17 @@ func (c *checker) checkEntity(rows *conn.Rows, i int) {
 	c.checkLabels(rows, i, node, id)
 	says := decodeShare(rows, i)
 	is.kind, is.key = says.kind, says.key
+	// Before finalize, an entity may not yet say what is recorded for it.
+	if says.common != "" || !c.meta.FinalizePending {
+		is.common = c.commonOf(id, edges)
+	}
 	if keys := keysOf(is); !slices.Contains(keys, says.key) {
 		c.find(nowhere, Finding{Kind: WrongNameKey, ID: id, Detail: fmt.Sprintf("its name_key is %q, that of its name is %q", says.key, keys[0]),
 			mend: mend{sets: []setting{{target{node: node}, cypher.Record{{Name: "name_key", Value: keys[0]}}}}}})
 	}
 	c.checkShare(rows, i, target{node: node}, says, is, chunks)
 	c.vector(nowhere, rows.Bool(i, "bare"), rows.Int(i, "pending"),
-		Pending{Kind: EntityVector, ID: id, Title: says.name, Text: says.about, Type: says.kind}, target{node: node})
+		Pending{Kind: EntityVector, ID: id, Title: says.name, Text: says.described(), Type: says.kind}, target{node: node})
 }
 
 // documentName is an entity as a document names it: itself, or one that was
@@ -92,6 +100,30 @@ func (c *checker) mentioned(node int64, id string, edges []any) (is share, chunk
 	return is, chunks
 }
 
+// commonOf is the description that is recorded for what an entity's mentions say.
+func (c *checker) commonOf(id string, edges []any) string {
+	if len(c.described) == 0 {
+		return ""
+	}
+	said, known := map[string]share{}, map[int64]bool{}
+	for _, item := range edges {
+		fields, _ := item.([]any)
+		if len(fields) != 10 {
+			continue
+		}
+		edge, _ := fields[0].(int64)
+		if isChunk, _ := fields[2].(bool); !isChunk || known[edge] {
+			continue
+		}
+		known[edge] = true
+		chunk, _ := fields[1].(string)
+		m := checkedMention(chunk, fields)
+		origin := or(m.origin, id)
+		said[origin] = said[origin].merge(m.share())
+	}
+	return c.described[descriptionID(id, sentencesOf(said))].Text
+}
+
 func checkedMention(chunk string, fields []any) mention {
 	m := mention{chunk: chunk}
 	names, _ := fields[4].([]any)
@@ -120,7 +152,7 @@ func number(value any) float64 {
 func decodeShare(rows *conn.Rows, i int) share {
 	return share{
 		kind: rows.String(i, "type"), key: rows.String(i, "key"), name: rows.String(i, "name"), others: rows.Strings(i, "aliases"),
-		about: rows.String(i, "about"), telling: rows.Float(i, "telling"), mentions: rows.Int(i, "mentions"),
+		about: rows.String(i, "about"), common: rows.String(i, "common"), telling: rows.Float(i, "telling"), mentions: rows.Int(i, "mentions"),
 		score: rows.Float(i, "score"), chunks: rows.Strings(i, "chunks"), keys: rows.Strings(i, "keys"),
 	}
 }

@@ -26,11 +26,12 @@ type digestSection struct {
 }
 
 var (
-	lastDocument = cypher.New(`MATCH (n:Document) RETURN max(ID(n)) AS last`, nil)
-	lastChunk    = cypher.New(`MATCH (n:Chunk) RETURN max(ID(n)) AS last`, nil)
-	lastSection  = cypher.New(`MATCH (n:__Section__) RETURN max(ID(n)) AS last`, nil)
-	lastMerge    = cypher.New(`MATCH (n:__Merge__) RETURN max(ID(n)) AS last`, nil)
-	lastEntity   = cypher.New(`MATCH (n:__Entity__) RETURN max(ID(n)) AS last`, nil)
+	lastDocument    = cypher.New(`MATCH (n:Document) RETURN max(ID(n)) AS last`, nil)
+	lastChunk       = cypher.New(`MATCH (n:Chunk) RETURN max(ID(n)) AS last`, nil)
+	lastSection     = cypher.New(`MATCH (n:__Section__) RETURN max(ID(n)) AS last`, nil)
+	lastMerge       = cypher.New(`MATCH (n:__Merge__) RETURN max(ID(n)) AS last`, nil)
+	lastDescription = cypher.New(`MATCH (n:__Description__) RETURN max(ID(n)) AS last`, nil)
+	lastEntity      = cypher.New(`MATCH (n:__Entity__) RETURN max(ID(n)) AS last`, nil)
 )
 
 var digestSections = []digestSection{
@@ -79,6 +80,9 @@ RETURN n.id, r.rel_type, r.fact, r.description, r.src_name, r.tgt_name, r.score,
 	{name: "merges", rare: true, last: lastMerge, page: func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Merge__) WHERE ID(n) >= $lo AND ID(n) < $hi
 RETURN n.id, n.state, n.kept, n.merged, n.kept_name, n.merged_name, n.kept_type, n.merged_type, n.rule, n.score, n.evidence, n.explanation, n.asked_for, n.applied`, p)
+	}},
+	{name: "descriptions", rare: true, last: lastDescription, page: func(p cypher.Params) cypher.Statement {
+		return cypher.New(`MATCH (n:__Description__) WHERE ID(n) >= $lo AND ID(n) < $hi RETURN n.id, n.entity, n.text, n.refused`, p)
 	}},
 }
 

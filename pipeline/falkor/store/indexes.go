@@ -31,6 +31,7 @@ var rangeIndexes = []struct {
 	{label: "__Entity__", property: "embedding_pending", later: true},
 	{label: "__Section__", property: "id"},
 	{label: "__Merge__", property: "id"},
+	{label: "__Description__", property: "id"},
 	{label: "__WITHIN__", property: "source_chunk_ids", edge: true, later: true},
 	{label: "RELATES", property: "source_chunk_ids", edge: true, later: true},
 	{label: "RELATES", property: "embedding_pending", edge: true, later: true},

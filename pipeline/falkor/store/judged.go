@@ -36,7 +36,8 @@ RETURN d.path AS path, d.content_hash AS content, d.max_llm_pairs AS most, colle
 	return documents, s.client.Wrap("read documents of graph "+s.options.Graph, rows.Err())
 }
 
-// EntityCard is what the graph says of an entity, of what was merged into it too.
+// EntityCard is what the graph says of an entity, of what was merged into it too. Its
+// description is a sentence of a document, never a model's words.
 type EntityCard struct {
 	Name, Type, Description string
 	Aliases                 []string
@@ -47,7 +48,7 @@ func (s *Store) Cards(ctx context.Context, ids []graph.EntityID) (map[graph.Enti
 	cards := map[graph.EntityID]EntityCard{}
 	err := eachPage(ctx, s, ids, func(ids []graph.EntityID) cypher.Statement {
 		return cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id})
-RETURN id, e.name AS name, e.type AS type, e.description AS about, e.aliases AS aliases`, over("ids", ids))
+RETURN id, e.name AS name, e.type AS type, coalesce(e.sentence, e.description) AS about, e.aliases AS aliases`, over("ids", ids))
 	}, func(rows *conn.Rows) {
 		for i := range rows.Len() {
 			cards[graph.EntityID(rows.String(i, "id"))] = EntityCard{

@@ -140,7 +140,7 @@ func (s *Store) loadEntities(ctx context.Context, st *standing, ids []string) er
 		for i := range rows.Len() {
 			st.entities[rows.String(i, "id")] = share{
 				kind: rows.String(i, "type"), key: rows.String(i, "key"), name: rows.String(i, "name"), others: rows.Strings(i, "aliases"),
-				about: rows.String(i, "about"), telling: rows.Float(i, "telling"), mentions: rows.Int(i, "mentions"),
+				about: rows.String(i, "about"), common: rows.String(i, "common"), telling: rows.Float(i, "telling"), mentions: rows.Int(i, "mentions"),
 				score: rows.Float(i, "score"), chunks: rows.Strings(i, "chunks"), keys: rows.Strings(i, "keys"),
 			}
 		}

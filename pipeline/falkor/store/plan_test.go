@@ -98,6 +98,8 @@ func everyStatement() []cypher.Statement {
 	t.move([]move{{from: "e1", origin: "e1", to: "e2", kind: "A"}})
 	t.records([]Merge{{ID: "m"}})
 	t.deleteRecords([]string{"m"})
+	t.descriptions([]Description{{ID: "d"}})
+	t.forgetDescriptions([]string{"d"})
 	t.relations([]edge{evidenced("e1", "e2"), evidenced("e2", "e1"), evidenced("e1", "e1")}, st)
 	t.deleteRelations([]edgeKey{{"e1", "e2", "R"}})
 	t.deleteEntities([]string{"e1"})

@@ -26,7 +26,8 @@ RETURN DISTINCT s.id AS source, t.id AS target, r.rel_type AS type`, over("ids",
 
 func entitiesOf(ids []string) cypher.Statement {
 	return cypher.New(`UNWIND $ids AS id MATCH (e:__Entity__ {id: id})
-RETURN e.id AS id, e.type AS type, e.name_key AS key, e.name AS name, e.aliases AS aliases, e.description AS about,
+RETURN e.id AS id, e.type AS type, e.name_key AS key, e.name AS name, e.aliases AS aliases, coalesce(e.sentence, e.description) AS about,
+       CASE WHEN e.sentence IS NULL THEN NULL ELSE e.description END AS common,
        e.telling AS telling, e.mention_count AS mentions, e.score AS score, e.source_chunk_ids AS chunks, e.alias_keys AS keys`, cypher.Params{"ids": ids})
 }
 

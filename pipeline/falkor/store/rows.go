@@ -163,7 +163,7 @@ func (t *transaction) entities(after map[string]share, st *standing) {
 			continue
 		}
 		row = differing(row, entityRow(old))
-		if old.name != s.name || old.about != s.about || old.kind != s.kind {
+		if old.name != s.name || old.described() != s.described() || old.kind != s.kind {
 			row = append(row, cypher.Field{Name: "embedding_pending", Value: 1})
 		}
 		if len(row) > 0 {
@@ -192,7 +192,8 @@ func entityRow(s share) cypher.Record {
 		{Name: "name_key", Value: s.key},
 		{Name: "type", Value: s.kind},
 		{Name: "aliases", Value: s.others},
-		{Name: "description", Value: s.about},
+		{Name: "description", Value: s.described()},
+		{Name: "sentence", Value: sentenceOf(s)},
 		{Name: "telling", Value: s.telling},
 		{Name: "mention_count", Value: s.mentions},
 		{Name: "score", Value: s.score},
@@ -235,7 +236,7 @@ func searchNames(s share) string {
 	for _, alias := range s.others {
 		text += alias + " "
 	}
-	return text + fulltext.Extra(s.name+"\n"+text+"\n"+s.about)
+	return text + fulltext.Extra(s.name+"\n"+text+"\n"+s.described())
 }
 
 func (t *transaction) mentions(changes []Change, merged targets) {

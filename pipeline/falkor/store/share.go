@@ -21,7 +21,8 @@ type share struct {
 	name     string   // the one that graph.Shows
 	others   []string // further names, sorted, the smallest MaxAliases
 	telling  float64
-	about    string // the description: the most telling, then the smallest
+	about    string // the most telling sentence, then the smallest
+	common   string // the description instead, of several names that a model joined; no merge of shares keeps it
 	mentions int
 	score    float64
 	chunks   []string // where it is mentioned, sorted, the smallest MaxSourceChunks
@@ -47,6 +48,9 @@ func (m mention) share() share {
 	}
 	return s
 }
+
+// described is the description that readers see.
+func (s share) described() string { return or(s.common, s.about) }
 
 // merge joins two shares. An empty share changes nothing.
 func (s share) merge(o share) share {

@@ -111,7 +111,7 @@ func (a *alterations) entities(after map[string]share, lonely []string, st *stan
 
 func entityFields(was, now share) map[string][2]string {
 	return map[string][2]string{
-		"name": {was.name, now.name}, "type": {was.kind, now.kind}, "description": {was.about, now.about},
+		"name": {was.name, now.name}, "type": {was.kind, now.kind}, "description": {was.described(), now.described()},
 		"aliases": {strings.Join(was.others, " · "), strings.Join(now.others, " · ")}, fieldSupport: {orEmpty(was.mentions), orEmpty(now.mentions)},
 	}
 }
