@@ -44,6 +44,10 @@ type taken struct {
 // reason.
 const tokensPerVerdict = 60
 
+// tokensPerDescription is what an answer says of one entity: its number and 40
+// words.
+const tokensPerDescription = 80
+
 // enoughAnswers is how many answers tell how long the next will be.
 const enoughAnswers = 10
 
@@ -109,7 +113,7 @@ func (f *forecaster) count(r llm.Request) {
 }
 
 // answering are the strategies whose catalogue knows how long answers are.
-var answering = map[llm.Purpose]string{llm.Extract: "llm", llm.Verify: "verify", llm.Situate: "contextual", llm.Resolve: "llm_verified"}
+var answering = map[llm.Purpose]string{llm.Extract: "llm", llm.Verify: "verify", llm.Situate: "contextual", llm.Resolve: "llm_verified", llm.Describe: "llm_verified"}
 
 // answer is how many tokens an answer has; f.mu is held.
 func (f *forecaster) answer(purpose llm.Purpose) float64 {
@@ -139,12 +143,13 @@ func (f *forecaster) Taken() (calls int, money float64, asked pipeline.Asked) {
 func (f *forecaster) Resolving(a planner.Assignment) (calls int, money float64) {
 	for _, s := range strategies() {
 		if s.Kind == catalogue.Resolver && s.Name == a.Resolver && s.Cost.ModelCallsPerChunk > 0 {
-			// Every pair in calls of several, and each once more by itself: that is what
-			// a yes about two types takes.
+			// Every pair in calls of several, and each once more by itself, which is what
+			// a yes about two types takes; then a description of what each joined.
 			together := (a.MaxLLMPairs + resolvers.PairsPerCall - 1) / resolvers.PairsPerCall
-			calls = together + a.MaxLLMPairs
-			tokens := s.Cost.TokensPerCall * (float64(together) + float64(a.MaxLLMPairs)/resolvers.PairsPerCall)
-			return calls, f.price.Cost(int(tokens), 2*a.MaxLLMPairs*tokensPerVerdict)
+			described := (a.MaxLLMPairs + resolvers.DescriptionsPerCall - 1) / resolvers.DescriptionsPerCall
+			calls = together + a.MaxLLMPairs + described
+			tokens := s.Cost.TokensPerCall * (float64(together+described) + float64(a.MaxLLMPairs)/resolvers.PairsPerCall)
+			return calls, f.price.Cost(int(tokens), a.MaxLLMPairs*(2*tokensPerVerdict+tokensPerDescription))
 		}
 	}
 	return 0, 0

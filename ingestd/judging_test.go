@@ -22,9 +22,29 @@ llm: {prices: {currency: USD, date: 2026-11-01, models: {openai/tested: {input: 
 
 var fencedPair = regexp.MustCompile(`(?s)PAIR (\d+) [0-9a-f]{12}\n(.*?)\nEND PAIR`)
 
+var fencedItem = regexp.MustCompile(`(?s)ITEM (\d+) [0-9a-f]{12}\nnames:[^\n]*\n(.*?)\nEND ITEM`)
+
+// tellNames describes by all the sentences that it is given, in their order.
+func tellNames(call llmtest.Call) llmtest.Reply {
+	type item struct {
+		Item        int    `json:"item"`
+		Description string `json:"description"`
+	}
+	var items []item
+	for _, m := range fencedItem.FindAllStringSubmatch(call.User(), -1) {
+		n, _ := strconv.Atoi(m[1])
+		items = append(items, item{n, strings.ReplaceAll(strings.TrimPrefix(m[2], "- "), "\n- ", " ")})
+	}
+	text, _ := json.Marshal(map[string]any{"items": items})
+	return llmtest.Reply{Text: string(text)}
+}
+
 // judgeNames says yes to surnames and their bearers.
 func judgeNames(t *testing.T) func(llmtest.Call) llmtest.Reply {
 	return func(call llmtest.Call) llmtest.Reply {
+		if call.SchemaName == "descriptions" {
+			return tellNames(call)
+		}
 		if call.SchemaName != "verdicts" {
 			t.Errorf("asked for %q", call.SchemaName)
 		}

@@ -50,7 +50,7 @@ func (f *forecaster) notes(r *pipeline.PlanReport) []string {
 			r.Model, strings.Join(purposes, ", "), enoughAnswers))
 	}
 	if r.Totals.AtMostCalls > 0 {
-		notes = append(notes, fmt.Sprintf("how many pairs of names are checked is known only when the names are: up to %d calls and %.4g %s come on top", r.Totals.AtMostCalls, r.Totals.AtMostMoney, currencyOf(r)))
+		notes = append(notes, fmt.Sprintf("how many pairs of names are checked, and entities described, is known only when the names are: up to %d calls and %.4g %s come on top", r.Totals.AtMostCalls, r.Totals.AtMostMoney, currencyOf(r)))
 	}
 	if f.cfg.Embedder.Kind == configs.EmbedderOpenAI {
 		notes = append(notes, fmt.Sprintf("vectors are made by %s after extraction; they are not in these figures", f.cfg.Embedder.RemoteModel()))

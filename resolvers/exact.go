@@ -128,7 +128,7 @@ func Catalogue() []catalogue.Strategy {
 		Kind:        catalogue.Resolver,
 		Name:        "llm_verified",
 		Version:     1,
-		Description: "similar, and a language model decides on names that could be one thing's: at most max_llm_pairs of a document, eight a call, a second time across types",
+		Description: "similar, and a language model decides on names that could be one thing's: at most max_llm_pairs of a document, eight a call, a second time across types; it describes in common what it joined, four a call",
 		Cost: catalogue.Cost{
 			ModelCallsPerChunk: 0.25, TokensPerCall: 1200,
 			Source: "a guess: two pairs a chunk, eight a call of 150 tokens a pair; max_llm_pairs bounds it",
