@@ -82,7 +82,7 @@ const (
 		{"quote": "The Trent 900 powers the A380", "source": "Trent 900", "type": "POWERS", "target": "A380"},
 		{"quote": "Ada Roe works at Rolls Ltd.", "source": "Ada Roe", "type": "Works-At", "target": "Rolls Ltd"}]}`
 	ofMore = `{"entities": [
-		{"type": "engine_model", "names": ["GP7200", "Trent 900"]}, {"type": "Person", "names": ["Ben Low", "Ada Roe"]},
+		{"type": "engine_model", "names": ["GP7200", "Trent 900"]}, {"type": "PERSON", "names": ["Ben Low", "Ada Roe"]},
 		{"type": "Organization", "names": ["Rolls Ltd", "Pratt Ltd"]}],
 		"relations": [
 		{"quote": "The GP7200 was succeeded by the Trent 900.", "source": "Trent 900", "type": "SUCCEEDED", "target": "GP7200"},
@@ -199,6 +199,26 @@ func TestOnlyWhatTheSampleHoldsIsTaken(t *testing.T) {
 		if strings.Join(got, "; ") != c.want {
 			t.Errorf("%s: %q, want %q", c.behaviour, got, c.want)
 		}
+	}
+}
+
+func TestOfTypesThatAnOntologyTakesForOneOneIsProposed(t *testing.T) {
+	s := must(t, says(map[string]string{"Elm": `{"entities": [{"type": "Straße", "names": ["Elm", "Oak", "Ash"]}, {"type": "STRASSE", "names": ["Fir", "Yew", "Box"]}], "relations": []}`}),
+		"Elm, Oak, Ash, Fir, Yew and Box. Elm again.")
+	if len(s.Entities) != 1 || s.Entities[0].Type.Label != "Straße" || s.Entities[0].Doubtful {
+		t.Errorf("%+v", s.Entities)
+	}
+}
+
+// A cue in both voices is refused: it would not say who is the source.
+func TestACueIsTakenInOneVoice(t *testing.T) {
+	s := must(t, says(map[string]string{"Ada Roe": `{"entities": [{"type": "Person", "names": ["Ada Roe", "Ben Low", "Cy Vail"]}], "relations": [
+		{"quote": "Ada Roe married Ben Low.", "source": "Ada Roe", "type": "WED", "target": "Ben Low"},
+		{"quote": "Ben Low married Cy Vail.", "source": "Cy Vail", "type": "WED", "target": "Ben Low"},
+		{"quote": "Ada Roe married Cy Vail.", "source": "Cy Vail", "type": "WED", "target": "Ada Roe"}]}`}),
+		"Ada Roe married Ben Low. Ben Low married Cy Vail. Ada Roe married Cy Vail.")
+	if len(s.Relations) != 1 || len(s.Relations[0].Type.Cues) > 0 || !reflect.DeepEqual(s.Relations[0].Type.PassiveCues, []string{"married"}) {
+		t.Errorf("%+v", s.Relations)
 	}
 }
 

@@ -41,6 +41,7 @@ func known() *graph.Ontology {
 		Relations: []graph.RelationType{
 			{Label: "BASED_IN", Description: "A firm has its seat in a place", Patterns: []graph.Pattern{{"Organization", "Location"}}, Cues: []string{"is based in"}},
 			{Label: "OWNS", Patterns: []graph.Pattern{{"Organization", "Organization"}}, Cues: []string{"owns"}, PassiveCues: []string{"is owned by"}},
+			{Label: "LEADS", Patterns: []graph.Pattern{{"Person", "Organization"}}, Cues: []string{"_ heads|runs _"}},
 		},
 	}
 }
@@ -128,6 +129,20 @@ Ann Low is based in Selby. Ben Roe is based in Derby. Cy Vail is based in Whitby
 		if strings.Contains(other.Type.Label, "BASED") && other.Type.Label != "BASED_IN" {
 			t.Errorf("a cue of BASED_IN is proposed as %+v", other)
 		}
+	}
+}
+
+func TestWhatTheOntologyReadsIsNotProposedAnew(t *testing.T) {
+	s := locally(t, people+"Ann Low heads Acme Ltd. Ben Roe heads Brick Ltd. Cy Vail heads Coal Ltd.")
+	if len(s.Relations) != 1 || s.Relations[0].Type.Label != "LEADS" || s.Relations[0].Facts != 3 {
+		t.Errorf("%+v", s.Relations)
+	}
+}
+
+func TestAPhraseThatMakesNoLabelIsLeftOut(t *testing.T) {
+	s := locally(t, people+"Ann Low r.visited Ben Roe. Ben Roe r.visited Cy Vail. Cy Vail r.visited Ann Low.")
+	if len(s.Relations) > 0 {
+		t.Errorf("%+v", s.Relations)
 	}
 }
 

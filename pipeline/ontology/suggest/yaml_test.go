@@ -87,7 +87,7 @@ func hostile(text string) *Suggestion {
 				Facts: 1, Files: 1, Pairs: []Pair{{"Person", "Person", 1, text}}, Doubtful: true,
 			},
 			{
-				Type:  graph.RelationType{Label: "HEARD", Patterns: []graph.Pattern{{"Person", "Person"}}, Cues: []string{text}},
+				Type:  graph.RelationType{Label: "HEARD", Description: text, Patterns: []graph.Pattern{{"Person", "Person"}}, Cues: []string{text}},
 				Facts: 2, Files: 1, Pairs: []Pair{{"Person", "Person", 2, text}}, Doubtful: true,
 			},
 		},
