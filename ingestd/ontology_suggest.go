@@ -230,7 +230,11 @@ func (r *suggestResult) origin(dir string) string {
 		by = r.Model
 	}
 	text := fmt.Sprintf("samples of %d of %d files under %s, by %s", r.Samples, r.Files, dir, by)
-	if r.Cost != nil {
+	switch {
+	case r.Cost == nil:
+	case r.Cost.Unpriced > 0: // a sum of money would be too small
+		text += fmt.Sprintf(" (%s)", took(r.Cost.Cost))
+	default:
 		text += fmt.Sprintf(" (%s; %s)", took(r.Cost.Cost), r.Cost)
 	}
 	if r.Interrupted != "" {

@@ -126,6 +126,27 @@ func TestABudgetForNoCallAtAllIsAFailure(t *testing.T) {
 	contains(t, e.stderr, "max_tokens of the run is 100", "0 of 2 samples were looked at")
 }
 
+func TestAFileSaysNoSumOfAModelWithoutAPrice(t *testing.T) {
+	t.Parallel()
+	w, _ := suggesting(t, 2)
+	contains(t, w.must("ontology", "suggest", "--root", w.corpus), "by openai/tested (2 calls, ", " tokens; 0.0", " USD).")
+	w.configure(strings.Split(paidConfig, "  prices:")[0])
+	text := w.must("ontology", "suggest", "--root", w.corpus, "--chars", "500")
+	if first, _, _ := strings.Cut(text, "\n"); !strings.HasSuffix(first, " tokens).") {
+		t.Errorf("%s", first)
+	}
+}
+
+// --local asks no model that is set.
+func TestALocalSuggestionAsksNobody(t *testing.T) {
+	t.Parallel()
+	w, server := suggesting(t, 2)
+	s := w.suggest(0, "--local", "--model-dir", "../models/gliner-minilm-en")
+	if s.Method != "local" || s.Model != "" || s.Cost != nil || len(s.Entities) == 0 || server.Counts().Calls != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestSamplesWithoutAUsableAnswerAreSaidToBeLeftOut(t *testing.T) {
 	t.Parallel()
 	w, server := suggesting(t, 3)
