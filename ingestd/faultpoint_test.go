@@ -18,6 +18,7 @@ import (
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/shape"
 	"graphmill/pipeline/falkor/store"
+	"graphmill/pipeline/llm/llmtest"
 )
 
 // faulty is a world whose ingestd was built with fault points.
@@ -43,6 +44,8 @@ func newFaulty(t *testing.T) *faulty {
 		t.Fatalf("build ingestd with fault points: %v\n%s", err, out)
 	}
 	w := &faulty{newWorld(t), program, map[string]traced{}}
+	server := llmtest.New(t, judgeNames(t)) // nothing but "describe" asks it
+	w.env = append(w.env, "GRAPHRAG_MODEL=openai/tested", "OPENAI_BASE_URL="+server.BaseURL(), "OPENAI_API_KEY=sk-secret-of-the-test")
 	w.must("db", "start")
 	w.fill(9, 1)
 	return w
@@ -151,6 +154,16 @@ var journeys = []journey{
 		w.configure(strings.Replace(fastConfig, "extractor: pattern,", "extractor: pattern, resolver: similar,", 1))
 		w.write("m1.txt", "Acme Systems Inc met Ada Lovelace Jones. Northern Mills Ltd paid.")
 		w.write("m2.txt", "Acme Systems left. Zada Zovelace met Northern Mills.")
+	}, args: runArgs},
+	// A model joins names and describes what it joined; then some of it is said
+	// otherwise.
+	{name: "describe", prepare: func(w *faulty) {
+		w.configure(judgingConfig)
+		w.write("a.txt", "Charles Babbage built engines. Ada Lovelace wrote.")
+		w.write("b.txt", "Babbage met Lovelace.")
+		w.must("run", "--root", w.corpus, "--graph", "base-describe")
+		w.write("b.txt", "Babbage met Lovelace. Blue is a colour, and Babbage was rich.")
+		w.write("c.txt", "Babbage is a mathematician who met everybody, Deep Blue too, and Lovelace was there.")
 	}, args: runArgs},
 	{name: "restore", base: true, prepare: func(w *faulty) {
 		w.fill(3, 5)
@@ -298,7 +311,7 @@ func TestFaults(t *testing.T) {
 		some := once()
 		w.everyFault("engine", []int{0, 1}, func(j journey, at occasion) bool {
 			word := strings.Fields(at.name)[1]
-			return slices.Contains([]string{"commit", "store", "finalize", "swap", "ontology"}, word) && some(j, at)
+			return slices.Contains([]string{"commit", "store", "finalize", "swap", "ontology", "describe"}, word) && some(j, at)
 		})
 		w.must("db", "start")
 	})
