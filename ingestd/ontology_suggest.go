@@ -22,8 +22,8 @@ import (
 )
 
 // suggestChars is how much of each file is looked at: relations are rarer than
-// names, and what preview shows has few. The most is a page of preview's.
-const suggestChars, mostSuggestChars = 6000, 30_000
+// names, and what preview shows has few.
+const suggestChars = 6000
 
 // mostSamples bounds how many files are looked at; of more, every so many-th.
 const mostSamples = 400
@@ -75,8 +75,8 @@ type suggestResult struct {
 }
 
 func (a *app) ontologySuggest(ctx context.Context, patterns []string, o suggestOptions) error {
-	if o.chars < 1 || o.chars > mostSuggestChars {
-		return commandline.Usage("--chars %d is not between 1 and %d", o.chars, mostSuggestChars)
+	if o.chars < 1 || o.chars > corpus.MaxPreviewChars {
+		return commandline.Usage("--chars %d is not between 1 and %d", o.chars, corpus.MaxPreviewChars)
 	}
 	if err := unwritten(o.out); err != nil {
 		return err
