@@ -3,6 +3,7 @@ package corpus
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -39,5 +40,22 @@ func TestAStoreThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	}
 	if !b.Exists("a.txt") {
 		t.Error("what no answer was given about was taken for gone")
+	}
+}
+
+// short is a store whose objects end before their size.
+type short struct{ mute }
+
+func (short) Open(context.Context, Object, int64, int64) (Content, error) {
+	return Content{ReadCloser: io.NopCloser(strings.NewReader("half")), Size: 8}, nil
+}
+
+func TestAnObjectThatEndsBeforeItsSizeIsNotTaken(t *testing.T) {
+	b, err := NewBucket(short{}, "docs", "s3://short/docs", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, _, err := b.Read(t.Context(), File{Path: "a.txt", Size: 8}); !errors.Is(err, ErrRead) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("read: %q, %v", data, err)
 	}
 }
