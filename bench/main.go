@@ -44,8 +44,10 @@ var sections = []section{
 	{"unchanged", benchUnchanged},
 	{"edited", benchEdited},
 	{"models", benchModels},
+	{"workers", benchWorkers},
 	{"retrieval", benchRetrieval},
 	{"check", benchCheck},
+	{"scale", benchScale},
 }
 
 func main() {

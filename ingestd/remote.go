@@ -9,7 +9,6 @@ import (
 	"graphmill/configs"
 	"graphmill/pipeline"
 	"graphmill/pipeline/faultpoint"
-	"graphmill/pipeline/models"
 	"graphmill/pipeline/queue"
 	"graphmill/planner"
 )
@@ -71,14 +70,21 @@ func (w *workers) Extract(ctx context.Context, task pipeline.Task) (*pipeline.Ex
 // Parallel implements pipeline.Remote.
 func (w *workers) Parallel() int { return w.run.Parallel() }
 
-// embedder is own, but for where texts are embedded. What is asked over the network
-// waits, computes nothing and has a budget: it stays here.
-func (w *workers) embedder(cfg *configs.Config, own models.Embedder, o *pipeline.FinalizeOptions) models.Embedder {
-	if w == nil || cfg.Embedder.Kind == configs.EmbedderOpenAI {
-		return own
+// finalizer is the embedder that a verb finalizes with: the workers', or its own.
+// What is asked over the network waits, computes nothing and has a budget: it is
+// asked from here.
+func (s *session) finalizer(ctx context.Context, w *wired, o *pipeline.FinalizeOptions) (err error) {
+	if s.workers == nil || s.Config.Embedder.Kind == configs.EmbedderOpenAI {
+		o.Embedder, err = w.embedder()
+		return err
 	}
-	o.Workers, o.Batch = w.run.Parallel(), queue.EmbedBatch
-	return w.run.Embedder(own)
+	model, err := w.embedderModel()
+	if err != nil {
+		return err
+	}
+	o.Workers, o.Batch = s.workers.run.Parallel(), queue.EmbedBatch
+	o.Embedder, err = s.workers.run.Embedder(ctx, model)
+	return err
 }
 
 func (w *workers) close() error {

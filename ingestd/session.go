@@ -286,14 +286,12 @@ func (s *session) finalize(ctx context.Context, w *wired, wrote, reembed bool, s
 	if !wrote && !meta.FinalizePending && meta.EmbeddingModel == model && meta.Merging == pipeline.MergeSettings(pairs) {
 		return nil, nil
 	}
-	embedder, err := w.embedder()
-	if err != nil {
-		return nil, err
-	}
 	options := pipeline.FinalizeOptions{
 		Store: s.store, Workers: s.Config.Workers(), Reembed: reembed, Observer: show, MustNotMerge: pairs, Chat: w.chat,
 	}
-	options.Embedder = s.workers.embedder(s.Config, embedder, &options)
+	if err := s.finalizer(ctx, w, &options); err != nil {
+		return nil, err
+	}
 	if s.Config.Embedder.Kind == configs.EmbedderOpenAI {
 		options.Workers, options.Batch = s.Config.LLM.Concurrency, s.Config.Embedder.Batch
 	}

@@ -156,9 +156,22 @@ func TestVectorsComeBackAsTheEmbedderMakesThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := run.Embedder(own).Embed(t.Context(), texts)
+	remote, err := run.Embedder(t.Context(), own.Model())
+	if err != nil || remote.Dimension() != 8 || remote.Model() != own.Model() {
+		t.Fatalf("%v %+v", err, remote)
+	}
+	got, err := remote.Embed(t.Context(), texts)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v %v, want %v", err, got, want)
+	}
+}
+
+func TestAnotherEmbedderIsRefused(t *testing.T) {
+	b := newBench(t)
+	run := b.begin(Options{})
+	b.work(Options{}, fakeHands{}, 1)
+	if _, err := run.Embedder(t.Context(), "minilm@1"); !pipeline.IsSetup(err) || !strings.Contains(err.Error(), "embedder differs") {
+		t.Error(err)
 	}
 }
 
