@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"graphmill/commandline"
@@ -223,5 +224,26 @@ func TestToolsOverABucket(t *testing.T) {
 		if e := w.run("call", "ingest", `{"files": ["`+path+`"]}`, "--files-root", server.Root("docs")); e.code == 0 {
 			t.Errorf("%s: %v", path, e)
 		}
+	}
+}
+
+// A run and its workers share a bucket where they share no disk.
+func TestWorkersReadFromTheBucket(t *testing.T) {
+	inFull(t)
+	w, server := bucketWorld(t)
+	w.fill(6, 7)
+	w.write("odd\nname.txt", "Ada Lovelace met Charles Babbage.")
+	w.upload(server, "docs")
+	q := newQueued(t, w)
+	want := q.alone("folder")
+	root := server.Root("docs")
+	first, second := q.worker("bucket", "--root", root), q.worker("bucket", "--root", root)
+	report := q.report(0, "run", "--graph", "bucket", "--root", root)
+	if got := statuses(report); got != "7 ingested" || q.digest("--graph", "bucket") != want {
+		t.Errorf("workers over a bucket: %s, and another graph than the folder's", got)
+	}
+	for _, p := range []*process{first, second} {
+		p.end(t, syscall.SIGTERM, 0)
+		contains(t, p.text.String(), "with the files of "+root)
 	}
 }
