@@ -31,6 +31,15 @@ func (r *run) extracting() int {
 	return r.Workers
 }
 
+// answers says whether the rows are those of a file: what comes from elsewhere is
+// believed no more than that.
+func (e *Extracted) answers(w *work, id graph.DocumentID) error {
+	if d := e.Rows.Document; d.ID != id || d.Path != w.path || d.Fingerprints != w.current {
+		return fmt.Errorf("the rows of %s (%s) came back for it; next: run again, and see that all machines run the same version of ingestd", d.Path, d.ID)
+	}
+	return nil
+}
+
 // RemoteError is why a document could not be extracted elsewhere.
 type RemoteError struct {
 	Kind   string // the stable word for it, as in a report

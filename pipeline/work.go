@@ -103,6 +103,9 @@ func (r *run) extract(ctx context.Context, w *work) error {
 	}
 	w.seconds += out.Seconds
 	r.keep(w, out.Kept)
+	if err == nil {
+		err = out.answers(w, r.documentID(w.path))
+	}
 	if err != nil {
 		return err
 	}
