@@ -123,6 +123,13 @@ func TestADamagedDescriptionIsFoundAndMended(t *testing.T) {
 	if result := check(t, s); len(result.Found) != 0 {
 		t.Fatalf("%+v", result.Findings)
 	}
+	for _, put := range [][]store.Description{nil, {common}} {
+		describe(t, s, put, []store.Description{common})
+		if n, err := s.PendingCount(t.Context(), store.EntityVector); err != nil || n != 1 {
+			t.Errorf("%d vectors are pending after a description changed, %v", n, err)
+		}
+		finalize(t, s, hashModel)
+	}
 	for name, c := range map[string]struct {
 		damage          cypher.Statement
 		about, sentence string

@@ -79,7 +79,7 @@ RETURN n.id, r.rel_type, r.fact, r.description, r.src_name, r.tgt_name, r.score,
 	}},
 	{name: "merges", rare: true, last: lastMerge, page: func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Merge__) WHERE ID(n) >= $lo AND ID(n) < $hi
-RETURN n.id, n.state, n.kept, n.merged, n.kept_name, n.merged_name, n.kept_type, n.merged_type, n.rule, n.score, n.evidence, n.explanation, n.asked_for, n.applied`, p)
+RETURN n.id, n.state, n.kept, n.merged, n.kept_name, n.merged_name, n.kept_type, n.merged_type, n.rule, n.score, n.evidence, n.explanation, n.applied`, p)
 	}},
 	{name: "descriptions", rare: true, last: lastDescription, page: func(p cypher.Params) cypher.Statement {
 		return cypher.New(`MATCH (n:__Description__) WHERE ID(n) >= $lo AND ID(n) < $hi RETURN n.id, n.entity, n.text, n.refused`, p)
@@ -87,10 +87,11 @@ RETURN n.id, n.state, n.kept, n.merged, n.kept_name, n.merged_name, n.kept_type,
 }
 
 // Digest is a hash over the graph's content: documents, chunks, sections,
-// entities, mentions, relations, merges and the ontology, without internal ids and
-// times; vectors count by the model and by whether they are there. Neither the
-// run ledger nor a document's status is part of it: a run that finds nothing to
-// do leaves the digest as it was.
+// entities, mentions, relations, merges, descriptions and the ontology, without
+// internal ids and times; vectors count by the model and by whether they are
+// there. The run ledger is no part of it, nor a document's status, nor for which
+// document a model was asked: a run that finds nothing to do leaves the digest as
+// it was, and so does the order in which documents came.
 //
 // Rows are hashed one by one and their hashes added up, which says the same as
 // hashing the sorted list and needs no list: memory is one page of rows.
