@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -122,5 +123,25 @@ func TestAMirroredFolderLeavesNothingOfWhatIsGone(t *testing.T) {
 	}
 	if got := statuses(w.ingest(0, "--mirror")); got != "2 unchanged" {
 		t.Errorf("the next run: %s", got)
+	}
+}
+
+// A folder or file that is renamed often leaves a link under its old name.
+func TestAMirroredFolderHasAFileOnceThoughALinkIsLeftBehind(t *testing.T) {
+	w := newFaultsWorld(t)
+	w.write("old/ada.txt", "Ada Lovelace leads the Analytical Society.")
+	w.write("grace.txt", "Grace Hopper founded the Naval Society.")
+	w.ingest(0)
+	for _, move := range [][2]string{{"old", "new"}, {"grace.txt", "hopper.txt"}} {
+		if err := errors.Join(os.Rename(filepath.Join(w.corpus, move[0]), filepath.Join(w.corpus, move[1])), os.Symlink(move[1], filepath.Join(w.corpus, move[0]))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := statuses(w.ingest(0, "--mirror")); got != "2 moved" {
+		t.Error(got)
+	}
+	w.ingest(0, "--graph", "fresh")
+	if w.digest() != w.digest("--graph", "fresh") {
+		t.Error("the graph is not the folder's")
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path"
 	"path/filepath"
 	"sort"
 	"strings"
+	"syscall"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -86,11 +88,49 @@ func (r *Root) Dir() string { return r.dir }
 // Close lets go of the folder.
 func (r *Root) Close() error { return r.root.Close() }
 
-// Exists reports whether a file stands at path, whatever its kind and also when
-// globs or ignore files leave it out.
-func (r *Root) Exists(path string) bool {
-	info, err := r.root.Lstat(path)
-	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
+// Exists reports whether a file stands at path, or may, whatever its kind and also
+// when globs or ignore files leave it out: what cannot be looked at is not gone. A
+// path that leads by a link to a file which is listed under its own is none.
+func (r *Root) Exists(name string) bool {
+	if !filepath.IsLocal(name) {
+		return false
+	}
+	info, err := r.root.Lstat(name)
+	if err != nil {
+		return !nothingThere(err)
+	}
+	if info.IsDir() {
+		return false
+	}
+	if !r.throughLink(name) {
+		return true
+	}
+	real, err := r.realPath(name)
+	if err != nil {
+		return !errors.Is(err, ErrVanished)
+	}
+	return hiddenPath(real) || !r.options.included(real)
+}
+
+// nothingThere reports whether err says for certain that there is no such file. A
+// disk or a server that does not answer says nothing of the kind.
+func nothingThere(err error) bool {
+	for _, certain := range []error{fs.ErrNotExist, fs.ErrInvalid, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.EINVAL} {
+		if errors.Is(err, certain) {
+			return true
+		}
+	}
+	return false
+}
+
+// throughLink reports whether a link stands at the path, or at a folder on its way.
+func (r *Root) throughLink(name string) bool {
+	for at := name; at != "."; at = path.Dir(at) {
+		if info, err := r.root.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func realFolder(dir string) (string, error) {
