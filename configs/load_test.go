@@ -213,6 +213,8 @@ func TestMistakesAreNamedWithWhatIsAllowed(t *testing.T) {
 		{name: "model of an unknown provider", file: "llm: {model: acme/big}\n", want: []string{"is of no provider that is known here"}},
 		{name: "base URL with a password", env: []string{"OPENAI_BASE_URL=https://a:b@h/v1"}, want: []string{"OPENAI_BASE_URL: llm.openai.base_url: holds more than an address"}},
 		{name: "price per token, in an unknown field", file: "llm: {prices: {models: {openai/m: {per_token: 1}}}}\n", want: []string{"graphmill.yaml:1: llm.prices", "per_token"}},
+		{name: "price that is no number", file: "llm: {prices: {models: {openai/m: {input: .nan}}}}\n", want: []string{"llm.prices", "a price is from 0 to"}},
+		{name: "negative price", file: "llm: {prices: {models: {openai/m: {output: -1}}}}\n", want: []string{"llm.prices", "a price is from 0 to"}},
 		{name: "price of a model without its provider", file: "llm: {prices: {models: {m: {input: 1}}}}\n", want: []string{`llm.prices: model "m" names no provider`}},
 		{name: "a limit on money for a model without a price", env: []string{"GRAPHMILL_LLM_MODEL=openai/mine", "GRAPHMILL_LIMITS_MAX_COST=1"}, want: []string{`llm.model: "openai/mine" has no price`, "llm.prices", "limits.max_tokens"}},
 		{name: "duplicate key", file: "jobs: 1\ngraph: a\njobs: 2\n", want: []string{"graphmill.yaml:3: jobs: stands twice, first in line 1"}},

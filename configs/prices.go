@@ -86,7 +86,7 @@ func readPrices(text []byte) (Prices, error) {
 		if err := checkModel(model); err != nil {
 			return p, fmt.Errorf("model %q %w: write provider/name", model, err)
 		}
-		if price.Input < 0 || price.Output < 0 || price.Input+price.Output > maxPrice {
+		if !(price.Input >= 0 && price.Output >= 0 && price.Input+price.Output <= maxPrice) { // true for NaN
 			return p, fmt.Errorf("model %q: a price is from 0 to %d a million tokens", model, maxPrice)
 		}
 	}

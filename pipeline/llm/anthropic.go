@@ -81,7 +81,7 @@ func readMessage(message *anthropic.Message, q query) reply {
 	// What a prompt cache held is part of the input, at its own price: counting
 	// it in full never counts too little.
 	input := message.Usage.InputTokens + message.Usage.CacheCreationInputTokens + message.Usage.CacheReadInputTokens
-	r := reply{took: took{input: int(input), output: int(message.Usage.OutputTokens), reported: input > 0}}
+	var r reply
 	var text strings.Builder
 	for _, block := range message.Content {
 		switch block.Type {
@@ -95,6 +95,7 @@ func readMessage(message *anthropic.Message, q query) reply {
 		}
 	}
 	r.text = text.String()
+	r.took = tookOf(input, message.Usage.OutputTokens, r.text)
 	r.cutOff = message.StopReason == anthropic.StopReasonMaxTokens
 	if message.StopReason == anthropic.StopReasonRefusal {
 		r.declined = "the model refused"

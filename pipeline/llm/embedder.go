@@ -214,8 +214,8 @@ func (e *Embedder) send(ctx context.Context, batch []string) ([][]float32, error
 			if response, err = e.service.New(ctx, params); err != nil {
 				return took{}, err
 			}
-			if n := int(response.Usage.PromptTokens); n > 0 {
-				return took{input: n, reported: true}, nil
+			if t := tookOf(response.Usage.PromptTokens, 0, ""); t.reported {
+				return t, nil
 			}
 			return took{input: input}, nil
 		},

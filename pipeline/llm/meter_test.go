@@ -189,6 +189,29 @@ func TestFiguresAreKeptByModelPurposeAndFile(t *testing.T) {
 	}
 }
 
+// A server that counts wrongly, or means harm, gives no budget back.
+func TestABudgetIsNotRefilledByWhatAnEndpointReports(t *testing.T) {
+	for name, reply := range map[string]llmtest.Reply{
+		"a negative output":           {Text: fits, Input: 100, Output: -1_000_000},
+		"a negative input":            {Text: fits, Input: -1_000_000, Output: 50},
+		"a sum beyond what ints hold": {Text: fits, Input: math.MaxInt64, Output: math.MaxInt64},
+	} {
+		for _, model := range []string{"openai/m", "anthropic/m"} {
+			server := llmtest.New(t, llmtest.InOrder(reply))
+			c := client(t, server, func(o *llm.Options) {
+				o.Meter, o.Price, o.MaxTokens, o.Model = llm.NewMeter(llm.Limits{Tokens: 2000}, llm.Limits{}), price, 400, model
+			})
+			calls, err := 0, error(nil)
+			for ; err == nil && calls < 200; calls++ {
+				_, err = c.Ask(t.Context(), question())
+			}
+			if total := c.Meter().Snapshot().Total; !errors.Is(err, llm.ErrBudget) || total.Unreported != total.Calls || total.InputTokens <= 0 || total.OutputTokens <= 0 || total.Cost <= 0 {
+				t.Errorf("%s of %s: after %d calls %v, %+v", name, model, calls, err, total)
+			}
+		}
+	}
+}
+
 func TestWhatAnEndpointDoesNotReportIsEstimated(t *testing.T) {
 	text := `{"name":"Ada Lovelace and Charles Babbage","size":3}`
 	for _, model := range []string{"openai/x", "anthropic/x"} {

@@ -100,12 +100,12 @@ func responseFormat(q query) (openai.ChatCompletionNewParamsResponseFormatUnion,
 }
 
 func readCompletion(completion *openai.ChatCompletion) (reply, error) {
-	t := took{input: int(completion.Usage.PromptTokens), output: int(completion.Usage.CompletionTokens)}
-	t.reported = t.input > 0
+	used := completion.Usage
 	if len(completion.Choices) == 0 {
-		return reply{took: t}, &fault{what: "the reply holds no choices"}
+		return reply{took: tookOf(used.PromptTokens, used.CompletionTokens, "")}, &fault{what: "the reply holds no choices"}
 	}
 	choice := completion.Choices[0]
+	t := tookOf(used.PromptTokens, used.CompletionTokens, choice.Message.Content)
 	r := reply{text: choice.Message.Content, took: t, cutOff: choice.FinishReason == "length", declined: choice.Message.Refusal}
 	if choice.FinishReason == "content_filter" {
 		r.declined = "the provider's content filter stopped it"

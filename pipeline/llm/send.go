@@ -69,6 +69,18 @@ type took struct {
 	reported      bool
 }
 
+// mostReported is more than any call takes.
+const mostReported = 1 << 40
+
+// tookOf reads the figures of a reply with that text. What cannot be is as good as
+// not reported: a budget must not be refilled by a server that counts wrongly.
+func tookOf(input, output int64, text string) took {
+	if input <= 0 || input > mostReported || output < 0 || output > mostReported || output == 0 && text != "" {
+		return took{}
+	}
+	return took{int(input), int(output), true}
+}
+
 // do sends j until an answer comes, and returns what all attempts took. It
 // retries what may pass: no connection, time-outs, 408, 409, 425, 429, 5xx, and
 // replies that are not whole.
