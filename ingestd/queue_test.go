@@ -96,7 +96,7 @@ func TestWorkersMakeTheGraphOfARunAlone(t *testing.T) {
 	q := newQueued(t, worldIn(t, enginetest.Start(t).DataDir))
 	q.fill(12, 1)
 	q.write("empty.md", "")
-	q.write("bad.pdf", "%PDF-1.4 and nothing")
+	q.write("bad.txt", "\x00\x01\x02\xff\x00binary")
 	for _, n := range []int{1, 4} {
 		graphName := fmt.Sprint("workers", n)
 		var all []*process
@@ -107,7 +107,7 @@ func TestWorkersMakeTheGraphOfARunAlone(t *testing.T) {
 		if got := statuses(report); got != "12 ingested, 1 empty, 1 failed" {
 			t.Errorf("%d workers: %s", n, got)
 		}
-		if bad := row(t, report, "bad.pdf"); bad.Kind != "damaged" {
+		if bad := row(t, report, "bad.txt"); bad.Kind != "binary" {
 			t.Errorf("%+v", bad)
 		}
 		for _, w := range all {
@@ -128,7 +128,7 @@ func TestWorkersMakeTheGraphOfARunAlone(t *testing.T) {
 		}
 	}
 	// What is current is not sent: this ends without a worker.
-	if got := statuses(q.ingest(0, "--graph", "workers4", "--exclude", "bad.pdf")); got != "13 unchanged" {
+	if got := statuses(q.ingest(0, "--graph", "workers4", "--exclude", "bad.txt")); got != "13 unchanged" {
 		t.Errorf("the second run: %s", got)
 	}
 	if s := q.status(); len(s.Workers) != 0 || s.Queues[0].Pending+s.Queues[0].Active+s.Queues[0].ParkedCount != 0 || len(s.Queues[0].Runs) != 0 {
