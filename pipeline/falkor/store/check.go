@@ -16,6 +16,7 @@ type FindingKind string
 // The kinds of findings, in the order in which they are mended: what others
 // depend on first.
 const (
+	WrongType        FindingKind = "property_type"
 	MissingIndex     FindingKind = "missing_index"
 	DuplicateID      FindingKind = "duplicate_id"
 	StrayNode        FindingKind = "stray_node"
@@ -49,7 +50,7 @@ const (
 // FindingKinds lists the kinds in the order in which they are mended.
 func FindingKinds() []FindingKind {
 	return []FindingKind{
-		MissingIndex, DuplicateID, StrayNode, SharedChunk, OrphanChunk, OrphanSection, DanglingMention, DoubledMention, DoubledRelation,
+		WrongType, MissingIndex, DuplicateID, StrayNode, SharedChunk, OrphanChunk, OrphanSection, DanglingMention, DoubledMention, DoubledRelation,
 		UnmentionedThing, SourcelessFact, DanglingFact, EntityLabels, WrongNameKey, StaleEntity, StaleFact, TwoVersions, ChunkOrder,
 		ChunkText, MentionSpan, FactSpan, SectionCover, DocumentCounts, VectorLength, MissingVector, PendingVector, MissingOntology, WrongCounts,
 	}
@@ -117,13 +118,12 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (*CheckResult, error)
 		if err != nil {
 			return nil, err
 		}
-		c := &checker{
-			Store: s, o: o, meta: before, documents: map[int64]*checkedDocument{},
-			types:  Counts{EntityTypes: map[string]int{}, RelationTypes: map[string]int{}},
-			result: &CheckResult{Graph: s.options.Graph, Found: map[FindingKind]int{}, Findings: []Finding{}},
-		}
+		c := s.newChecker(o, before)
 		if err := c.all(ctx); err != nil {
-			return nil, err
+			// What cannot be read is found by its type, and nothing else is until then.
+			if c = s.newChecker(o, before); ctx.Err() != nil || c.checkTypes(ctx) != nil || len(c.result.Found) == 0 {
+				return nil, err
+			}
 		}
 		after, err := s.Meta(ctx)
 		if err != nil {
@@ -135,6 +135,14 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (*CheckResult, error)
 		if !c.result.Changing || try == checkTries {
 			return c.result, nil
 		}
+	}
+}
+
+func (s *Store) newChecker(o CheckOptions, meta Meta) *checker {
+	return &checker{
+		Store: s, o: o, meta: meta, documents: map[int64]*checkedDocument{},
+		types:  Counts{EntityTypes: map[string]int{}, RelationTypes: map[string]int{}},
+		result: &CheckResult{Graph: s.options.Graph, Found: map[FindingKind]int{}, Findings: []Finding{}},
 	}
 }
 
@@ -300,12 +308,12 @@ func (c *checker) checkCounts(ctx context.Context) error {
 		wrong("sections", stored.Sections, is.Sections)
 		wrong("mentions", stored.Mentions, is.Mentions)
 	}
-	c.checkTypes(wrong, "entity type ", stored.EntityTypes, c.types.EntityTypes)
-	c.checkTypes(wrong, "relation type ", stored.RelationTypes, c.types.RelationTypes)
+	c.checkTypeCounts(wrong, "entity type ", stored.EntityTypes, c.types.EntityTypes)
+	c.checkTypeCounts(wrong, "relation type ", stored.RelationTypes, c.types.RelationTypes)
 	return nil
 }
 
-func (c *checker) checkTypes(wrong func(string, int, int), what string, stored, found map[string]int) {
+func (c *checker) checkTypeCounts(wrong func(string, int, int), what string, stored, found map[string]int) {
 	all := map[string]bool{}
 	for kind := range stored {
 		all[kind] = true

@@ -38,6 +38,10 @@ func (c *checker) checkChunk(rows *conn.Rows, i int, id string) {
 	node, documents := int64(rows.Int(i, "node")), ints(rows.Value(i, "documents"))
 	mentions, _ := rows.Value(i, "mentions").([]any)
 	c.result.Checked.Mentions += len(mentions)
+	if id == "" {
+		c.nameless("chunk", node, mend{marks: documents})
+		return
+	}
 	if len(documents) == 0 {
 		c.find(nowhere, Finding{Kind: OrphanChunk, ID: id, Detail: fmt.Sprintf("no document has the chunk; %d mentions lead to it", len(mentions)), mend: mend{nodes: []int64{node}}})
 		return
@@ -81,7 +85,11 @@ func (c *checker) checkMentions(document int64, chunk, text string, start int, m
 		}
 		edge, _ := fields[0].(int64)
 		entity, _ := fields[1].(int64)
-		origin, _ := fields[5].(string)
+		origin, readable := fields[5].(string)
+		if !readable && fields[5] != nil {
+			c.find(document, Finding{Kind: MentionSpan, ID: chunk, Detail: fmt.Sprintf("how the document names %q cannot be read", firstName(fields[3])), mend: mend{marks: []int64{document}}})
+			continue
+		}
 		if _, twice := entities[mentionPlace{entity, origin}]; twice {
 			c.find(document, Finding{Kind: DoubledMention, ID: chunk, Detail: fmt.Sprintf("two mentions of one entity, %q, in the chunk", firstName(fields[3])),
 				mend: mend{edges: []edgeRef{{entity, edge}}, marks: []int64{document}}})

@@ -33,6 +33,10 @@ RETURN ID(n) AS node, n.id AS id, n.path AS path, n.content_hash AS content, n.c
 			}
 			c.documents[node] = d
 			c.result.Checked.Documents++
+			if d.id == "" {
+				c.nameless("document", node, mend{})
+				continue
+			}
 			first, twice := ids[d.id]
 			if !twice {
 				first, twice = paths[d.path]
@@ -190,6 +194,10 @@ RETURN ID(n) AS node, n.id AS id, documents, parents, outdegree(n, 'PARENT') AS 
 		for i := range rows.Len() {
 			c.result.Checked.Sections++
 			id, node, documents := rows.String(i, "id"), int64(rows.Int(i, "node")), ints(rows.Value(i, "documents"))
+			if id == "" {
+				c.nameless("section", node, mend{marks: documents})
+				continue
+			}
 			seen.note(id)
 			parents, covered := ints(rows.Value(i, "parents")), ints(rows.Value(i, "covered"))
 			if len(documents) == 0 {

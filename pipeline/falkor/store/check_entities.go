@@ -41,6 +41,10 @@ func (c *checker) checkEntity(rows *conn.Rows, i int) {
 	node, id := int64(rows.Int(i, "node")), rows.String(i, "id")
 	edges, _ := rows.Value(i, "edges").([]any)
 	is, chunks := c.mentioned(node, id, edges)
+	if id == "" {
+		c.nameless("entity", node, mend{twins: []int64{node}})
+		return
+	}
 	if len(chunks) == 0 {
 		c.find(nowhere, Finding{Kind: UnmentionedThing, ID: id, Detail: "nothing mentions the entity",
 			mend: mend{nodes: []int64{node}, chunks: rows.Strings(i, "chunks"), unsaid: []int64{node}}})
@@ -53,9 +57,9 @@ func (c *checker) checkEntity(rows *conn.Rows, i int) {
 	if says.common != "" || !c.meta.FinalizePending {
 		is.common = c.commonOf(id, edges)
 	}
-	if keys := keysOf(is); !slices.Contains(keys, says.key) {
-		c.find(nowhere, Finding{Kind: WrongNameKey, ID: id, Detail: fmt.Sprintf("its name_key is %q, that of its name is %q", says.key, keys[0]),
-			mend: mend{sets: []setting{{target{node: node}, cypher.Record{{Name: "name_key", Value: keys[0]}}}}}})
+	if key := nameKey(id, says, keysOf(is)); key != says.key {
+		c.find(nowhere, Finding{Kind: WrongNameKey, ID: id, Detail: fmt.Sprintf("its name_key is %q, that of its name is %q", says.key, key),
+			mend: mend{sets: []setting{{target{node: node}, cypher.Record{{Name: "name_key", Value: key}}}}}})
 	}
 	c.checkShare(rows, i, target{node: node}, says, is, chunks)
 	c.vector(nowhere, rows.Bool(i, "bare"), rows.Int(i, "pending"),
@@ -166,6 +170,21 @@ func keysOf(s share) []string {
 	return keys
 }
 
+// nameKey is the name key of an entity whose names have these keys. The id tells it,
+// also when all that is left is what was merged into the entity, which stands so
+// until finalize takes it apart; where the id is a hash of it, any of them may be.
+func nameKey(id string, says share, keys []string) string {
+	for _, key := range append([]string{says.key}, keys...) {
+		if graph.NewEntityID(key, says.kind) == graph.EntityID(id) {
+			return key
+		}
+	}
+	if slices.Contains(keys, says.key) {
+		return says.key
+	}
+	return keys[0]
+}
+
 func (c *checker) checkLabels(rows *conn.Rows, i int, node int64, id string) {
 	kind, labels := rows.String(i, "type"), rows.Strings(i, "labels")
 	var wrong []string
@@ -179,7 +198,11 @@ func (c *checker) checkLabels(rows *conn.Rows, i int, node int64, id string) {
 			wrong = append(wrong, label)
 		}
 	}
-	if has && len(wrong) == 0 || kind == "" {
+	switch {
+	case has && len(wrong) == 0:
+		return
+	case kind == "":
+		c.find(nowhere, Finding{Kind: WrongType, ID: id, Detail: fmt.Sprintf("node %d, entity: it has no type", node), mend: mend{nodes: []int64{node}, twins: []int64{node}}})
 		return
 	}
 	c.find(nowhere, Finding{Kind: EntityLabels, ID: id, Detail: fmt.Sprintf("its type is %s, its labels are %s", kind, strings.Join(labels, ", ")),

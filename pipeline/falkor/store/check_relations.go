@@ -85,9 +85,9 @@ func (c *checker) checkRelation(rows *conn.Rows, i int, passages map[string]*pas
 	case known[place]:
 		c.find(nowhere, Finding{Kind: DoubledRelation, ID: id, Detail: "two edges state the same relation", mend: drop})
 		return
-	case len(e.evidence) == 0 || e.target == "":
+	case len(e.evidence) == 0 || e.target == "" || e.kind == "":
 		known[place] = true
-		c.find(nowhere, Finding{Kind: SourcelessFact, ID: id, Detail: "no chunk states the relation, or its end is no entity", mend: drop})
+		c.find(nowhere, Finding{Kind: SourcelessFact, ID: id, Detail: "no chunk states the relation, its end is no entity, or it has no type", mend: drop})
 		return
 	case e.foreign || len(rows.Strings(i, "methods")) != len(e.evidence) || len(rows.Floats(i, "scores")) != len(e.evidence):
 		known[place] = true

@@ -43,7 +43,7 @@ type setting struct {
 
 // done says what a repair of each kind does.
 var done = map[FindingKind]string{
-	MissingIndex: "made", DuplicateID: "all but the oldest deleted, its documents marked", StrayNode: "deleted", SharedChunk: "deleted, its documents marked",
+	WrongType: "taken away, or the thing with them, its documents marked", MissingIndex: "made", DuplicateID: "all but the oldest deleted, its documents marked", StrayNode: "deleted", SharedChunk: "deleted, its documents marked",
 	OrphanChunk: "deleted", OrphanSection: "deleted, its documents marked", DanglingMention: "deleted", DoubledMention: "all but one deleted, its document marked",
 	DoubledRelation: "all but one deleted, its documents marked", UnmentionedThing: "deleted, the documents it came from marked",
 	SourcelessFact: "deleted, its documents marked", DanglingFact: "the evidence that is gone taken out", EntityLabels: "set", WrongNameKey: "set",

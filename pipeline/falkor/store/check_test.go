@@ -161,9 +161,31 @@ SET r.source_chunk_ids = r.source_chunk_ids + ['nothing'], r.evidence = r.eviden
 	{"a mark that nobody will see to", []store.FindingKind{store.PendingVector}, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.embedding_pending = 1`, nil))},
 	{"counts that disagree", []store.FindingKind{store.WrongCounts}, one(cypher.New(
 		`MATCH (m:__Meta__) SET m.counts = '{"documents":9,"chunks":7,"entities":6,"relations":1,"entity_types":{"Person":1},"relation_types":{}}'`, nil))},
+	{"a chunk's text that is a number", wrongTypes, one(cypher.New(`MATCH (:Document {path: 'a.txt'})-[:PART_OF {index: 0}]->(c:Chunk) SET c.text = 5, c.start_char = 'x'`, nil))},
+	{"a chunk's id that is a list", wrongTypes, one(cypher.New(`MATCH (:Document {path: 'a.txt'})-[:PART_OF {index: 0}]->(c:Chunk) SET c.id = [1]`, nil))},
+	{"a chunk without an id", wrongTypes, one(cypher.New(`MATCH (:Document {path: 'a.txt'})-[:PART_OF {index: 0}]->(c:Chunk) SET c.id = NULL`, nil))},
+	{"a vector that is none", wrongTypes, one(cypher.New(`MATCH (:Document {path: 'a.txt'})-[:PART_OF {index: 0}]->(c:Chunk) SET c.embedding = [1, 2]`, nil))},
+	{"a relation's vector that is none", wrongTypes, one(cypher.New(`MATCH ()-[r:RELATES]->() WITH r LIMIT 1 SET r.embedding = 'x'`, nil))},
+	{"a document's id that is a number", wrongTypes, one(cypher.New(`MATCH (d:Document {path: 'a.txt'}) SET d.id = 7`, nil))},
+	{"a document without an id", wrongTypes, one(cypher.New(`MATCH (d:Document {path: 'a.txt'}) SET d.id = NULL`, nil))},
+	{"a document's path that is a list", wrongTypes, one(cypher.New(`MATCH (d:Document {path: 'a.txt'}) SET d.path = ['a', 'b']`, nil))},
+	{"a document's numbers that are words", wrongTypes, one(cypher.New(`MATCH (d:Document {path: 'a.txt'}) SET d.size_bytes = 'x', d.chunk_count = 'many'`, nil))},
+	{"a section's id that is a number", wrongTypes, one(cypher.New(`MATCH (s:__Section__ {order: 1}) WITH s LIMIT 1 SET s.id = 9, s.title = 3`, nil))},
+	{"an entity's name that is a number", wrongTypes, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.name = 5, e.aliases = 'x', e.mention_count = 'y', e.score = [1]`, nil))},
+	{"an entity's aliases that are numbers", wrongTypes, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.aliases = ['a', 1]`, nil))},
+	{"an entity's id that is a number", wrongTypes, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.id = 5`, nil))},
+	{"an entity without an id", wrongTypes, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.id = NULL`, nil))},
+	{"an entity without a type", wrongTypes, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.type = NULL`, nil))},
+	{"a relation's lists that are texts", wrongTypes, one(cypher.New(
+		`MATCH ()-[r:RELATES]->() WITH r LIMIT 1 SET r.source_chunk_ids = 'q', r.evidence = 3, r.rel_type = 5, r.fact = 3`, nil))},
+	{"a relation without a type", []store.FindingKind{store.SourcelessFact}, one(cypher.New(`MATCH ()-[r:RELATES]->() WITH r LIMIT 1 SET r.rel_type = NULL`, nil))},
+	{"a mention's origin that is a number", []store.FindingKind{store.MentionSpan}, one(cypher.New(
+		`MATCH (:__Entity__ {name: 'London'})-[m:MENTIONED_IN]->(c:Chunk) WITH m ORDER BY c.id LIMIT 1 SET m.origin = 4`, nil))},
 	{"an index that is gone", []store.FindingKind{store.MissingIndex}, one(
 		cypher.New(`DROP INDEX FOR (n:__Entity__) ON (n.name_key)`, nil), cypher.New(`DROP VECTOR INDEX FOR (n:Chunk) ON (n.embedding)`, nil))},
 }
+
+var wrongTypes = []store.FindingKind{store.WrongType}
 
 func one(statements ...cypher.Statement) []cypher.Statement { return statements }
 

@@ -192,3 +192,36 @@ func TestCheckFindsNothingWrongWithMerges(t *testing.T) {
 		t.Errorf("%+v", result.Findings)
 	}
 }
+
+// Between a commit that takes the names of an entity away and the finalize that
+// takes apart what was merged into it, the entity stands under the others' names.
+func TestAnEntityOfWhichOnlyMergedNamesAreLeftKeepsItsKey(t *testing.T) {
+	client := connect(t, enginetest.Start(t))
+	s := locked(t, client, "g")
+	if err := s.SaveOntology(t.Context(), smallOntology); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, document("a.txt", "Lovelace knows Babbage."), document("b.txt", "Ada knows Turing."))
+	setMerges(t, s, merge("Lovelace", "Ada"))
+	finalize(t, s, hashModel)
+	want := digest(t, s)
+	if err := s.Remove(t.Context(), []graph.DocumentID{graph.FileDocumentID("a.txt")}); err != nil {
+		t.Fatal(err)
+	}
+	if result := check(t, s); len(result.Found) != 0 {
+		t.Errorf("%+v", result.Findings)
+	}
+	if result, err := s.Repair(t.Context(), store.CheckOptions{}, nil); err != nil || len(result.Repaired) != 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	// And a key that was changed all the same is set to that of the id.
+	write(t, client, "g", cypher.New(`MATCH (e:__Entity__ {id: $id}) SET e.name_key = 'ada'`, cypher.Params{"id": string(idOf("Lovelace"))}))
+	commit(t, s, document("a.txt", "Lovelace knows Babbage."))
+	if result, err := s.Repair(t.Context(), store.CheckOptions{}, nil); err != nil || len(result.Repaired) != 1 || result.Repaired[0].Kind != store.WrongNameKey {
+		t.Errorf("%+v, %v", result, err)
+	}
+	finalize(t, s, hashModel)
+	if digest(t, s) != want {
+		t.Error("it is another graph")
+	}
+}
