@@ -160,6 +160,7 @@ func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, re
 	stored <- nil
 	under := map[string]bool{} // ids of the page that is being stored
 	var known textVectors      // of the page before
+	again := map[string]bool{} // ids and texts of what came when all should have been done
 	for done := 0; ; {
 		o.Observer.Observe(Event{Kind: FinalizeStep, Step: step, Done: done, Total: max(total, done)})
 		page, err := o.Store.PendingVectors(ctx, kind, embedPage+len(under))
@@ -173,6 +174,9 @@ func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, re
 		}
 		if len(page) == 0 && len(under) == 0 {
 			return nil
+		}
+		if done >= total && len(page) > 0 && !anyNew(again, page) {
+			return fmt.Errorf("%d of them stay without a vector however often it is stored (%s, …); next: `ingestd check --repair`", len(again), page[0].ID)
 		}
 		clear(under)
 		for _, v := range vectors {
@@ -188,6 +192,15 @@ func embedKind(ctx context.Context, o FinalizeOptions, kind store.VectorKind, re
 		go func() { stored <- o.Store.StoreVectors(ctx, kind, vectors) }()
 		done += len(page)
 	}
+}
+
+// anyNew adds what is pending to what was seen, and reports whether any of it was not.
+func anyNew(seen map[string]bool, page []store.Pending) bool {
+	before := len(seen)
+	for _, p := range page {
+		seen[p.ID+"\x00"+p.Key] = true
+	}
+	return len(seen) > before
 }
 
 // textVectors are vectors by the text they were made of. A vector depends on its

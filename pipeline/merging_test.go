@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"graphmill/chunkers"
 	"graphmill/extractors"
@@ -329,5 +331,24 @@ func TestManyEntitiesAreMerged(t *testing.T) {
 	rows, err := b.client.Read(t.Context(), "g", cypher.New(`MATCH (e:__Entity__) WHERE size(e.alias_keys) = 1 RETURN count(e) AS n`, nil), 0)
 	if err != nil || rows.Int(0, "n") != 200 {
 		t.Error(rows.Row(0), err)
+	}
+}
+
+// forgetfulStore takes vectors and keeps the marks, as a thing does that no
+// statement finds again.
+type forgetfulStore struct{ *faultyStore }
+
+func (forgetfulStore) StoreVectors(context.Context, store.VectorKind, []store.Vector) error {
+	return nil
+}
+
+func TestVectorsThatDoNotStayEndAFinalize(t *testing.T) {
+	b := mergeBench(t, mergedCorpus)
+	b.ingest(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := pipeline.Finalize(ctx, pipeline.FinalizeOptions{Store: forgetfulStore{b.store}, Embedder: hashEmbedder(t)})
+	if err == nil || !strings.Contains(err.Error(), "6 of them stay without a vector") || !strings.Contains(err.Error(), "check --repair") {
+		t.Errorf("%v", err)
 	}
 }
