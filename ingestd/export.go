@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -82,9 +84,12 @@ func (s *session) exportGraphML(ctx context.Context, name string) (counts counti
 	return counts, err
 }
 
-// exportCSV writes a folder beside and puts it in the place of what an export
-// wrote before. A folder that holds anything else is left alone.
+// exportCSV writes a folder beside and puts it, or its tables, in the place of what
+// an export wrote before. A folder that holds anything else is left alone.
 func (s *session) exportCSV(ctx context.Context, name string) (counts counting, err error) {
+	if name == "" {
+		return counts, commandline.Usage("export to %q: name a folder", name)
+	}
 	name = filepath.Clean(name)
 	before, err := tablesIn(name)
 	if err != nil {
@@ -100,18 +105,27 @@ func (s *session) exportCSV(ctx context.Context, name string) (counts counting, 
 	if err := errors.Join(s.store.Export(ctx, &counts), tables.end(), os.Chmod(beside, 0o755)); err != nil {
 		return counts, err
 	}
-	for _, table := range before {
-		if err := os.Remove(filepath.Join(name, table)); err != nil {
+	if before == nil {
+		return counts, os.Rename(beside, name)
+	}
+	// Dies here: tables of both exports stand in the folder; the next one replaces all.
+	for _, table := range tables.written {
+		if err := os.Rename(filepath.Join(beside, table), filepath.Join(name, table)); err != nil {
 			return counts, err
 		}
 	}
-	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return counts, err
+	for _, table := range before {
+		if !slices.Contains(tables.written, table) {
+			if err := os.Remove(filepath.Join(name, table)); err != nil {
+				return counts, err
+			}
+		}
 	}
-	return counts, os.Rename(beside, name)
+	return counts, nil
 }
 
-// tablesIn lists a folder's tables, and refuses one that holds anything else.
+// tablesIn lists the tables of an export in a folder, and refuses one that holds
+// anything else, other tables too; nil when there is no such folder.
 func tablesIn(name string) ([]string, error) {
 	entries, err := os.ReadDir(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,12 +134,24 @@ func tablesIn(name string) ([]string, error) {
 	if err != nil {
 		return nil, commandline.Usage("%s is no folder; csv wants one for its tables", name)
 	}
-	var tables []string
+	tables := []string{}
 	for _, entry := range entries {
-		if !entry.Type().IsRegular() || filepath.Ext(entry.Name()) != ".csv" {
-			return nil, commandline.Usage("%s holds other things than tables (%s); name a folder for them alone", name, entry.Name())
+		if !entry.Type().IsRegular() || filepath.Ext(entry.Name()) != ".csv" || !exportedTable(filepath.Join(name, entry.Name())) {
+			return nil, commandline.Usage("%s holds other things than the tables of an export (%s); name a folder for them alone", name, entry.Name())
 		}
 		tables = append(tables, entry.Name())
 	}
 	return tables, nil
+}
+
+// exportedTable reports whether a file begins as the tables do that are written here.
+func exportedTable(name string) bool {
+	file, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	start := make([]byte, len("id,labels"))
+	n, _ := io.ReadFull(file, start)
+	return bytes.HasPrefix(start[:n], []byte("id,labels")) || bytes.HasPrefix(start[:n], []byte("from,to"))
 }

@@ -157,10 +157,11 @@ func cell(value any) string {
 // csvFolder writes a file for each label and kind of edge: id and labels, or from
 // and to, and then the properties.
 type csvFolder struct {
-	dir   string
-	class store.ExportClass
-	file  *os.File
-	out   *csv.Writer
+	dir     string
+	written []string // names of files
+	class   store.ExportClass
+	file    *os.File
+	out     *csv.Writer
 }
 
 func (c *csvFolder) Begin([]store.ExportClass) error { return nil }
@@ -183,6 +184,7 @@ func (c *csvFolder) Class(class store.ExportClass) error {
 	if c.file, err = os.Create(filepath.Join(c.dir, name+".csv")); err != nil {
 		return err
 	}
+	c.written = append(c.written, name+".csv")
 	c.out = csv.NewWriter(c.file)
 	return c.out.Write(header)
 }

@@ -79,6 +79,26 @@ func TestExportsAreTheSameForTheSameGraph(t *testing.T) {
 		}
 	}
 	readFile(t, filepath.Join(dir, "kept", "mine.txt"))
+	// Tables of somebody's own are no export's, and the working directory stays.
+	writeFile(t, filepath.Join(dir, "own", "salaries.csv"), "name,salary\n")
+	if e := w.run("export", "--graph", "a", "--format", "csv", filepath.Join(dir, "own")); e.code != commandline.ExitUsage || !strings.Contains(e.stderr, "salaries.csv") {
+		t.Errorf("over other tables: %v", e)
+	}
+	readFile(t, filepath.Join(dir, "own", "salaries.csv"))
+	writeFile(t, filepath.Join(dir, "a.csv", "former.csv"), "id,labels\n")
+	command := w.command("export", "--graph", "a", "--format", "csv", ".")
+	command.Dir = filepath.Join(dir, "a.csv")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("into the working directory: %v, %s", err, out)
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "a.csv", "*")); err != nil || len(names) != 11 {
+		t.Errorf("in the place of an older export: %v, %v", names, err)
+	}
+	for _, format := range []string{"jsonl", "csv"} {
+		if e := w.run("export", "--graph", "a", "--format", format, ""); e.code != commandline.ExitUsage {
+			t.Errorf("%s without a name: %v", format, e)
+		}
+	}
 }
 
 func readLines(t *testing.T, name string) (nodes, edges int) {

@@ -101,6 +101,9 @@ func (s *session) snapshotCreate(ctx context.Context, name string) (*snapshotRes
 // writeBeside writes a file that stands under its name when it is whole and on
 // disk.
 func writeBeside(name string, write func(io.Writer) error) (size int64, err error) {
+	if name == "" {
+		return 0, commandline.Usage("name a file")
+	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return 0, commandline.Usage("%s is no file; name one", name)
 	}
@@ -135,7 +138,7 @@ func syncFolder(name string) error {
 func (a *app) snapshotRestore(ctx context.Context, name string, replace bool) error {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return commandline.Usage("find snapshot %s: there is no such file", name)
+		return commandline.Usage("find snapshot %s: there is no such file, or it is a pipe or folder, which cannot be read twice", name)
 	}
 	s, err := a.openSession(ctx, "snapshot restore")
 	if err != nil {
@@ -143,7 +146,7 @@ func (a *app) snapshotRestore(ctx context.Context, name string, replace bool) er
 	}
 	result, err := s.snapshotRestore(ctx, name, replace)
 	switch {
-	case errors.Is(err, store.ErrNotEmpty), errors.Is(err, store.ErrSnapshot):
+	case errors.Is(err, store.ErrNotEmpty), errors.Is(err, store.ErrSnapshot), errors.Is(err, store.ErrSnapshotVersion):
 		err = commandline.Usage("%s: %v", name, err)
 	}
 	if err = errors.Join(err, s.close()); err != nil {

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,9 +89,31 @@ func TestSnapshotsThatCannotBeAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	writeFile(t, file, newerFormat(t, data))
+	refused("use a newer ingestd", "snapshot", "restore", file, "--replace")
 	writeFile(t, file, string(data[:len(data)-20]))
 	refused("no whole snapshot", "snapshot", "restore", file, "--replace")
 	if w.digest() != digest {
 		t.Error("a damaged snapshot changed the graph")
 	}
+}
+
+// newerFormat is a snapshot as a later version may write it.
+func newerFormat(t *testing.T, data []byte) string {
+	t.Helper()
+	packed, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	again := gzip.NewWriter(&out)
+	_, err = again.Write(bytes.Replace(text, []byte(`"graphmill_snapshot":1,`), []byte(`"graphmill_snapshot":2,`), 1))
+	if err = errors.Join(err, again.Close()); err != nil || !bytes.Contains(text, []byte(`"graphmill_snapshot":1,`)) {
+		t.Fatal(err)
+	}
+	return out.String()
 }

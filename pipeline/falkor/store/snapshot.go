@@ -80,6 +80,9 @@ type snapshotLine struct {
 // ErrSnapshot says that a file is no whole snapshot.
 var ErrSnapshot = errors.New("it is no whole snapshot; take another copy of it")
 
+// ErrSnapshotVersion says that another version of the program wrote a snapshot.
+var ErrSnapshotVersion = errors.New("another version wrote the snapshot")
+
 // digestOf names what the digest covers.
 func digestOf() string {
 	sum := sha256.New()
@@ -244,7 +247,7 @@ func readSnapshot(r io.Reader, do func(part string, line *snapshotLine) error) (
 			if header = line.SnapshotHeader; header.Format == 0 {
 				return header, end, fmt.Errorf("%w (its first line is another)", ErrSnapshot)
 			} else if header.Format > snapshotFormat {
-				return header, end, fmt.Errorf("the snapshot has format %d, this program knows up to %d; use a newer ingestd", header.Format, snapshotFormat)
+				return header, end, fmt.Errorf("%w: it has format %d, this program knows up to %d; use a newer ingestd", ErrSnapshotVersion, header.Format, snapshotFormat)
 			}
 		case line.End != nil:
 			return header, *line.End, closeSnapshot(*line.End, sum, end, lines)

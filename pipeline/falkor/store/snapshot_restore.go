@@ -48,7 +48,7 @@ func (s *Store) Restore(ctx context.Context, open func() (io.ReadCloser, error),
 	end, err := reading(open, func(r io.Reader) (SnapshotEnd, error) {
 		header, end, err := CheckSnapshot(r)
 		if err == nil && header.Schema != shape.Schema {
-			err = fmt.Errorf("the snapshot's schema is version %d, this program knows %d; use the ingestd that wrote it", header.Schema, shape.Schema)
+			err = fmt.Errorf("%w: its schema is version %d, this program knows %d; use the ingestd that wrote it", ErrSnapshotVersion, header.Schema, shape.Schema)
 		}
 		return end, err
 	})
