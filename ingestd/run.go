@@ -87,6 +87,9 @@ type ingestOptions struct {
 // it leaves for monitoring it leaves however it ends.
 func (a *app) ingest(ctx context.Context, o ingestOptions) error {
 	started := time.Now()
+	if _, err := a.metricsFile(); err != nil {
+		return err
+	}
 	report, err := a.ingestAndPrint(ctx, o)
 	code := 0
 	if err != nil {
