@@ -143,6 +143,22 @@ func TestARunDoesWhatItsPlanSaysOrRefuses(t *testing.T) {
 	if e := w.run("run", "--root", w.corpus, "--plan", filepath.Join(w.corpus, "f9.txt")); e.code != 2 || !strings.Contains(e.stderr, "it is no plan") {
 		t.Error(e)
 	}
+	// One that was edited does not do half of what it names.
+	w.planned("--out", file)
+	var edited map[string]any
+	if err := json.Unmarshal(readFile(t, file), &edited); err != nil {
+		t.Fatal(err)
+	}
+	documents := edited["documents"].([]any)
+	edited["documents"] = documents[1:]
+	text, err := json.Marshal(edited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, file+".edited", string(text))
+	if e := w.run("run", "--root", w.corpus, "--plan", file+".edited"); e.code != 2 || !strings.Contains(e.stderr, "it was edited: f0.txt") {
+		t.Error(e)
+	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the plan names the corpus' files: %v %v", info.Mode(), err)
 	}

@@ -87,6 +87,12 @@ func ReadPlanFile(name string) (*PlanFile, error) {
 	if p.Format != planFormat {
 		return nil, fmt.Errorf("read plan %s: it has format %d, this program reads %d; make it again with `ingestd plan --out`", name, p.Format, planFormat)
 	}
+	listed := p.byPath()
+	for path := range p.Files {
+		if _, ok := listed[path]; !ok {
+			return nil, fmt.Errorf("read plan %s: it was edited: %s stands among its files and not among its documents; make it again with `ingestd plan --out`", name, path)
+		}
+	}
 	return p, nil
 }
 
