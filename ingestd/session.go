@@ -203,8 +203,9 @@ func (s *session) warnOfDurability(report *pipeline.Report) {
 	}
 }
 
-// begin checks all that can be wrong before it writes the first thing: a run
-// that is refused must not have claimed a root or stored an ontology.
+// begin checks all that can be wrong before the first thing is written: a run
+// that is refused, by the pipeline as well, must not have claimed a root or stored
+// an ontology.
 func (s *session) begin(ctx context.Context, w *wired, root pipeline.Files, o ingestOptions, show pipeline.Observer) (pipeline.Options, error) {
 	none := pipeline.Options{}
 	meta, err := s.store.Meta(ctx)
@@ -245,14 +246,17 @@ func (s *session) begin(ctx context.Context, w *wired, root pipeline.Files, o in
 	}
 	if o.texts {
 		options.Source = ""
-		return options, s.saveOntology(ctx, chosen)
 	}
-	if have, known := meta.Sources[s.Config.Source]; !known || have != root.Dir() {
-		if err := s.store.AddSource(ctx, s.Config.Source, root.Dir()); err != nil {
-			return none, err
+	have, known := meta.Sources[s.Config.Source]
+	options.Claim = func(ctx context.Context) error {
+		if !o.texts && (!known || have != root.Dir()) {
+			if err := s.store.AddSource(ctx, s.Config.Source, root.Dir()); err != nil {
+				return err
+			}
 		}
+		return s.saveOntology(ctx, chosen)
 	}
-	return options, s.saveOntology(ctx, chosen)
+	return options, nil
 }
 
 // checkEmbedder says before anything is extracted what finalize would refuse

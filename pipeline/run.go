@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sort"
 	"strings"
 	"time"
@@ -45,6 +46,9 @@ type Options struct {
 	// ContentOnly leaves documents whose content is the same as they are, whatever
 	// else would make them different now; the report says what that is.
 	ContentOnly bool
+	// Claim writes what must stand in the graph before the first document, once it
+	// is certain that the run is not refused. nil writes nothing.
+	Claim func(ctx context.Context) error
 	// Select picks files by path; nil takes all.
 	Select func(path string) bool
 	// Planned are the fingerprints that files must have, by path as the graph knows
@@ -133,6 +137,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err = r.ask(ctx); err == nil && mirror {
 		err = r.survey(ctx)
 	}
+	if err == nil && r.Claim != nil {
+		err = r.Claim(ctx)
+	}
 	if err == nil {
 		if err = r.stages(ctx); err == nil {
 			err = r.over.why()
@@ -163,7 +170,12 @@ func (r *run) ask(ctx context.Context) (err error) {
 		}
 	}
 	meta, err := r.Store.Meta(ctx)
-	r.sources = meta.Sources
+	if r.sources = maps.Clone(meta.Sources); r.sources == nil {
+		r.sources = map[string]string{}
+	}
+	if !r.Texts {
+		r.sources[r.Source] = r.Root.Dir() // as it will be claimed
+	}
 	r.bound(meta.EmbeddingModel == "")
 	return err
 }
