@@ -16,11 +16,15 @@ SOAK_TIME ?= 10m
 FUZZ_TIME ?= 1m
 BENCH ?= .
 BENCH_CORPUS ?= examples/corpus
+# Where make install puts things, and what it takes. DESTDIR stands before PREFIX, for packages.
+PREFIX ?= /usr/local
+BIN ?= bin
+DEPS ?= .deps
 # A folder to measure both programs on; without one, they are only tried.
 INTEROP_CORPUS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help deps clients llm build test test-race check fmt demo soak bench interop clean distclean tools
+.PHONY: help deps clients llm build install test test-race check fmt demo soak bench interop clean distclean tools
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
@@ -35,6 +39,21 @@ deps: tools ## fetch the graph engine and ONNX Runtime into .deps/ (nothing when
 
 build: tools ## build bin/ingestd and bin/queryd
 	$(GO) build -o bin/ ./ingestd ./queryd
+
+# The programs look for .deps and models beside the folder they really lie in: links to them may stand anywhere. Nothing is
+# built or fetched here, so that root needs no Go.
+install: ## put programs, engine and models under PREFIX (/usr/local), after make deps build
+	@for file in $(BIN)/ingestd $(BIN)/queryd $(DEPS)/engine/redis-server $(DEPS)/engine/falkordb.so $(DEPS)/onnxruntime; do \
+	  [ -e "$$file" ] || { echo "make: $$file is not there; next: make deps build, then make install" >&2; exit 1; }; done
+	@set -e; home="$(DESTDIR)$(PREFIX)/lib/graphmill"; \
+	install -d "$$home/bin" "$$home/.deps/engine" "$$home/.deps/onnxruntime" "$(DESTDIR)$(PREFIX)/bin"; \
+	install -m 755 $(BIN)/ingestd $(BIN)/queryd "$$home/bin"; \
+	install -m 755 $(DEPS)/engine/redis-server $(DEPS)/engine/falkordb.so "$$home/.deps/engine"; \
+	install -m 755 $(DEPS)/onnxruntime/* "$$home/.deps/onnxruntime"; \
+	for model in models/*/; do install -d "$$home/$$model"; install -m 644 "$$model"* "$$home/$$model"; done; \
+	install -m 644 LICENSE NOTICE "$$home"; \
+	for name in ingestd queryd; do ln -sfn "../lib/graphmill/bin/$$name" "$(DESTDIR)$(PREFIX)/bin/$$name"; done; \
+	echo "ingestd and queryd are in $(PREFIX)/bin, what they need in $(PREFIX)/lib/graphmill"
 
 check: tools ## formatting and go vet
 	@unformatted="$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$(git ls-files --cached --others --exclude-standard '*.go'))"; \

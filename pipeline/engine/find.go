@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,8 @@ type Binaries struct {
 
 // DepsDirs lists the directories that may hold what `make deps` fetches, in the
 // order they are looked in: the one given, $GRAPHMILL_DEPS_DIR, .deps beside the
-// executable's parent, deps in the data directory. Empty arguments are left out.
+// executable's parent, deps in the data directory. Empty arguments are left out, as
+// is what was named before.
 func DepsDirs(depsDir, dataDir string) []string {
 	dirs := []string{depsDir, os.Getenv("GRAPHMILL_DEPS_DIR")}
 	if executable, err := os.Executable(); err == nil {
@@ -46,8 +48,8 @@ func DepsDirs(depsDir, dataDir string) []string {
 	}
 	found := dirs[:0]
 	for _, dir := range dirs {
-		if dir != "" {
-			found = append(found, dir)
+		if dir != "" && !slices.Contains(found, filepath.Clean(dir)) {
+			found = append(found, filepath.Clean(dir))
 		}
 	}
 	return found
@@ -112,8 +114,8 @@ func Find(options Options) (Binaries, error) {
 	}
 	return Binaries{}, &Error{
 		Verb: "find", Subject: options.DataDir, Reason: reason,
-		Hint: "run `make deps`, or set GRAPHMILL_DEPS_DIR to a directory that holds " + serverFile + " and " + moduleFile +
-			", or FALKOR_HOST to use a server",
+		Hint: "run `make deps`; a program that was copied out of its folder finds nothing: `make install` lays out what it needs, a link to it in bin/ works as well; " +
+			"or set GRAPHMILL_DEPS_DIR to a directory that holds " + serverFile + " and " + moduleFile + ", or FALKOR_HOST to use a server",
 		Err: ErrMissing,
 	}
 }

@@ -60,7 +60,7 @@ func TestNothingOfAWorkingDirectoryIsRunUnlessItIsTheEngine(t *testing.T) {
 	}
 	t.Chdir(filepath.Join(working, "below"))
 	_, err := engine.Find(engine.Options{DataDir: t.TempDir()})
-	mustFail(t, err, "checksum is not the one in deps.lock", "make deps", "GRAPHMILL_DEPS_DIR", "FALKOR_HOST")
+	mustFail(t, err, "checksum is not the one in deps.lock", "make deps", "make install", "GRAPHMILL_DEPS_DIR", "FALKOR_HOST")
 	if !errors.Is(err, engine.ErrMissing) {
 		t.Errorf("got %v, want ErrMissing", err)
 	}
@@ -72,6 +72,17 @@ func TestNothingOfAWorkingDirectoryIsRunUnlessItIsTheEngine(t *testing.T) {
 	}
 	if found, err := engine.Find(engine.Options{DataDir: t.TempDir()}); err != nil {
 		t.Errorf("the real engine: %+v, %v", found, err)
+	}
+}
+
+func TestWhereTheEngineIsNotIsSaidOnce(t *testing.T) {
+	named := filepath.Join(t.TempDir(), "nothing")
+	t.Chdir(t.TempDir())
+	t.Setenv("GRAPHMILL_DEPS_DIR", named+"/")
+	_, err := engine.Find(engine.Options{DepsDir: named, DataDir: t.TempDir()})
+	mustFail(t, err, "were not found in "+named+", ", "a link to it in bin/ works")
+	if n := strings.Count(err.Error(), named); n != 1 {
+		t.Errorf("the folder is named %d times: %v", n, err)
 	}
 }
 

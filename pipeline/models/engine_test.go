@@ -53,7 +53,9 @@ func TestModelsAreFoundByNameAndByPath(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, dir, err)
 		}
 	}
-	if _, err := FindModel("no-such-model", Places{}); err == nil || !strings.Contains(err.Error(), "no-such-model") {
+	home := t.TempDir() // the folder above the program's is the data directory
+	_, err := FindModel("no-such-model", Places{Executable: home + "/bin/queryd", DataDir: home, WorkDir: home})
+	if err == nil || !strings.Contains(err.Error(), "--embedder-dir") || !strings.Contains(err.Error(), "make install") || strings.Count(err.Error(), home+"/models/") != 1 {
 		t.Errorf("error is %v", err)
 	}
 }

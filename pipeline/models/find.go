@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -74,7 +75,8 @@ func FindModel(name string, places Places) (string, error) {
 			tried = append(tried, path)
 		}
 	}
-	return "", fmt.Errorf("find model %q: no such folder (looked in %s); give the path of a folder with model.onnx and tokenizer.json",
+	return "", fmt.Errorf("find model %q: no such folder (looked in %s); give the path of a folder with model.onnx and tokenizer.json "+
+		"(--embedder-dir, embedder.model_dir; --model-dir, extractors.gliner.model_dir), or do not copy the program alone: `make install` lays out the models too, and a link to the program in bin/ works",
 		name, strings.Join(append(tried, name), ", "))
 }
 
@@ -89,7 +91,7 @@ func (p Places) depsDirs() []string {
 	if p.DataDir != "" {
 		dirs = append(dirs, filepath.Join(p.DataDir, "deps"))
 	}
-	return append(dirs, p.upwards(".deps")...)
+	return once(append(dirs, p.upwards(".deps")...))
 }
 
 func (p Places) modelDirs() []string {
@@ -100,7 +102,18 @@ func (p Places) modelDirs() []string {
 	if p.DataDir != "" {
 		dirs = append(dirs, filepath.Join(p.DataDir, "models"))
 	}
-	return append(dirs, p.upwards("models")...)
+	return once(append(dirs, p.upwards("models")...))
+}
+
+// once leaves out what was named before.
+func once(dirs []string) []string {
+	var found []string
+	for _, dir := range dirs {
+		if dir = filepath.Clean(dir); !slices.Contains(found, dir) {
+			found = append(found, dir)
+		}
+	}
+	return found
 }
 
 // home is the folder above the executable's, links resolved.
