@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -245,9 +246,13 @@ func onlyVerbs(cmd *cobra.Command, args []string) error {
 	return Usage("%s has no verb %q; %ssee `%s --help`", cmd.CommandPath(), args[0], hint, cmd.CommandPath())
 }
 
+// signalWake is how long after a SIGTERM another one is not a second wish.
+const signalWake = 500 * time.Millisecond
+
 // Interruptible ends the context on the first Ctrl-C, SIGTERM or SIGHUP (the
 // terminal is gone), telling first, and the process on the second. Under nohup,
-// SIGHUP stays ignored.
+// SIGHUP stays ignored. A SIGTERM in the wake of another is none: timeout(1) tells
+// the process and then its group.
 func Interruptible(ctx context.Context, first func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
@@ -257,12 +262,17 @@ func Interruptible(ctx context.Context, first func()) (context.Context, func()) 
 	}
 	signal.Notify(signals, stops...)
 	go func() {
-		if _, ok := <-signals; !ok {
+		was, ok := <-signals
+		if !ok {
 			return
 		}
+		wake := time.Now().Add(signalWake)
 		first()
 		cancel()
-		if _, ok := <-signals; ok {
+		for again := range signals {
+			if was == syscall.SIGTERM && again == syscall.SIGTERM && time.Now().Before(wake) {
+				continue
+			}
 			os.Exit(ExitInterrupted)
 		}
 	}()

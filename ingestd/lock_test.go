@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/signal"
 	"strings"
 	"sync"
@@ -148,9 +149,15 @@ func TestInterruptEndsAtADocumentBoundary(t *testing.T) {
 
 func TestInterruptedRunReportsWhatItDid(t *testing.T) {
 	inFull(t)
+	t.Run("Ctrl-C", func(t *testing.T) { interruptedRunReports(t, syscall.SIGINT) })
+	// timeout(1) tells the process, and then its group again.
+	t.Run("timeout", func(t *testing.T) { interruptedRunReports(t, syscall.SIGTERM, syscall.SIGTERM) })
+}
+
+func interruptedRunReports(t *testing.T, signals ...os.Signal) {
 	w := newWorld(t)
 	w.large(40)
-	e := w.interrupted("run", "--root", w.corpus, "--output", "json")
+	e := w.interruptedAt(`"event":"committed"`, signals, "run", "--root", w.corpus, "--output", "json")
 	report := new(pipeline.Report)
 	if err := json.Unmarshal([]byte(e.stdout), report); err != nil {
 		t.Fatalf("%v in %v", err, e)
@@ -170,14 +177,8 @@ func TestInterruptedRunReportsWhatItDid(t *testing.T) {
 	}
 }
 
-// interrupted runs a verb and interrupts it when the graph holds something.
-func (w *world) interrupted(args ...string) ended {
-	w.t.Helper()
-	return w.interruptedAt(`"event":"committed"`, args...)
-}
-
 // interruptedAt runs a verb and interrupts it when it reports an event.
-func (w *world) interruptedAt(event string, args ...string) ended {
+func (w *world) interruptedAt(event string, signals []os.Signal, args ...string) ended {
 	w.t.Helper()
 	var stdout bytes.Buffer
 	command := w.command(append(args, "--progress", "json")...)
@@ -196,7 +197,9 @@ func (w *world) interruptedAt(event string, args ...string) ended {
 		stderr.Write(block[:n])
 		if !told && bytes.Contains(stderr.Bytes(), []byte(event)) {
 			told = true
-			command.Process.Signal(syscall.SIGINT)
+			for _, s := range signals {
+				command.Process.Signal(s)
+			}
 		}
 		if err != nil {
 			break
@@ -270,7 +273,7 @@ func TestInterruptedFinalizeGoesOnLater(t *testing.T) {
 	t.Parallel()
 	w := worldIn(t, enginetest.Start(t).DataDir)
 	w.fill(150, 1)
-	e := w.interruptedAt(`"event":"finalize"`, "run", "--root", w.corpus, "--output", "json")
+	e := w.interruptedAt(`"event":"finalize"`, []os.Signal{syscall.SIGINT}, "run", "--root", w.corpus, "--output", "json")
 	report := new(pipeline.Report)
 	if err := json.Unmarshal([]byte(e.stdout), report); err != nil {
 		t.Fatalf("%v in %v", err, e)
