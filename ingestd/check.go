@@ -59,6 +59,9 @@ func (a *app) check(ctx context.Context, o store.CheckOptions, repair bool) (*st
 			return nil, err
 		}
 		result, err := s.store.Check(ctx, o)
+		if err == nil && result.Clean && result.Checked == (store.Checked{}) {
+			err = s.built(ctx)
+		}
 		return result, errors.Join(err, s.close())
 	}
 	s, err := a.openSession(ctx, "check --repair")

@@ -58,6 +58,9 @@ said of pairs: confirmed, apart.`,
 			return err
 		}
 		records, err := s.store.Merges(ctx)
+		if err == nil && len(records) == 0 {
+			err = s.built(ctx)
+		}
 		if err = errors.Join(err, s.close()); err != nil {
 			return err
 		}

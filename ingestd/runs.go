@@ -49,6 +49,9 @@ diff shows what one of them changed.`,
 			return err
 		}
 		runs, err := s.store.Runs(ctx, limit)
+		if err == nil && len(runs) == 0 {
+			err = s.built(ctx)
+		}
 		if err = errors.Join(err, s.close()); err != nil {
 			return err
 		}

@@ -259,6 +259,16 @@ func (s *session) begin(ctx context.Context, w *wired, root pipeline.Files, o in
 	return options, nil
 }
 
+// built says that there is no graph, where a verb would show an empty one: more
+// often a name is mistyped.
+func (s *session) built(ctx context.Context) error {
+	meta, err := s.store.Meta(ctx)
+	if err == nil && !meta.Exists {
+		err = commandline.Usage("graph %s holds nothing yet; `ingestd run --root DIR` fills it, --graph and --tenant name another", s.Config.GraphName())
+	}
+	return err
+}
+
 // checkEmbedder says before anything is extracted what finalize would refuse
 // after it: an embedder that is not there, or not the graph's.
 func (s *session) checkEmbedder(w *wired, meta store.Meta, reembed bool) error {
