@@ -93,7 +93,7 @@ func (w *yamlWriter) list(key string, sure, doubtful []func()) {
 		return
 	}
 	w.line("")
-	w.comment("  ", "Seen too rarely to be sure of. Take the first # of each line away from what is meant.")
+	w.comment("  ", "Seen too rarely to be sure of. Take \"# \", with its space, away from each line of what is meant.")
 	for _, write := range doubtful {
 		write()
 	}

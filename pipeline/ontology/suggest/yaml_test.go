@@ -39,7 +39,7 @@ Acme Ltd is based in Selby. Brick Ltd is based in Derby. The sea is Ultramarine.
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	// Without the first # of its lines, what was doubted is declared where it stands.
+	// Without the "# " of its lines, what was doubted is declared where it stands.
 	_, body, _ := strings.Cut(strings.Split(text, "# Said once")[0], "\n\n")
 	meant := regexp.MustCompile(`(?m)^# (  .*)$`).ReplaceAllString(body, "$1")
 	more, err := ontology.Parse("meant", []byte(meant))
