@@ -92,8 +92,8 @@ func (p textPrinter) totals(r *pipeline.Report) {
 		fmt.Fprintf(p.w, "incomplete: %d documents lack what some of their chunks state, because no answer could be used; run again to try those chunks again\n", n)
 	}
 	if r.MissingCount > 0 {
-		fmt.Fprintf(p.w, "missing: %d documents in the graph have no file any more (%s); ingestd forget PATH or run --mirror removes them\n",
-			r.MissingCount, commandline.Printable(sample(r.Missing, 3)))
+		fmt.Fprintf(p.w, "gone: the files of %s in the graph (%s); ingestd forget PATH or run --mirror removes them\n",
+			counted(r.MissingCount, "document"), commandline.Printable(sample(r.Missing, 3)))
 	}
 	if r.Interrupted != "" {
 		fmt.Fprintf(p.w, "stopped early (%s); run again to go on\n", r.Interrupted)
@@ -150,6 +150,14 @@ func topCounts(counts map[string]int, limit int) string {
 		parts = append(parts, fmt.Sprintf("…(%d more)", len(counts)-limit))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// counted is "1 document", "2 documents".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // mostFrequent are at most limit keys, those with the largest counts first.

@@ -21,6 +21,9 @@ type stale struct {
 	ComparedWith string                  `json:"compared_with"`
 	Reasons      map[pipeline.Reason]int `json:"reasons"`
 	Files        []pipeline.StaleFile    `json:"files,omitempty"`
+	// Source is whose files were compared; Others are documents of other sources.
+	Source string `json:"source,omitempty"`
+	Others int    `json:"others,omitempty"`
 	// Error says why nothing could be compared: a model that is not there.
 	Error string `json:"error,omitempty"`
 }
@@ -34,7 +37,7 @@ func (s *session) stale(ctx context.Context, meta store.Meta, root corpus.Tree, 
 		defer closing()
 	}
 	if err == nil && root != nil {
-		result.ComparedWith = "files"
+		result.ComparedWith, result.Source = "files", s.Config.Source
 		options.Root, options.Loader = root, nil
 		err = s.checkSource(ctx, meta, root.Dir(), false)
 		if err != nil {
@@ -43,7 +46,10 @@ func (s *session) stale(ctx context.Context, meta store.Meta, root corpus.Tree, 
 	}
 	var found []pipeline.StaleFile
 	if err == nil {
-		found, err = pipeline.Stale(ctx, options)
+		found, result.Others, err = pipeline.Stale(ctx, options)
+	}
+	if err == nil && files && result.ComparedWith == "files" {
+		err = s.explainMissing(ctx, found)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -61,6 +67,33 @@ func (s *session) stale(ctx context.Context, meta store.Meta, root corpus.Tree, 
 	return result, nil
 }
 
+// mostLooked is how many lines of the ledger are looked through for a failure.
+const mostLooked = 100
+
+// explainMissing says why files are not in the graph, where the ledger knows.
+func (s *session) explainMissing(ctx context.Context, found []pipeline.StaleFile) error {
+	runs, err := s.store.Runs(ctx, mostLooked)
+	if err != nil {
+		return err
+	}
+	failed := map[string]string{} // by path, the latest failure
+	for _, run := range slices.Backward(runs) {
+		for _, f := range run.Details.Failures {
+			failed[f.Path] = fmt.Sprintf("it failed at %s: %s", run.Started.UTC().Format("2006-01-02 15:04"), f.Reason)
+		}
+	}
+	for i, file := range found {
+		if file.Reason != pipeline.ReasonMissing {
+			continue
+		}
+		found[i].Detail = "not ingested, and no failure is recorded"
+		if why, ok := failed[file.Path]; ok {
+			found[i].Detail = why
+		}
+	}
+	return nil
+}
+
 // staleOptions are a run's, as far as comparing needs them.
 func (s *session) staleOptions(ctx context.Context) (pipeline.Options, func() error, error) {
 	w, err := newWired(s.Config)
@@ -76,6 +109,12 @@ func (s *session) staleOptions(ctx context.Context) (pipeline.Options, func() er
 		Store: s.store, Planner: plans, Strategies: w, OntologyDigest: ontology.Digest(w.pattern.Extend(chosen.ontology)),
 		Source: s.Config.Source,
 	}, w.close, err
+}
+
+// meant says what a bare reason could be misread for: a run calls a document missing
+// whose file is gone.
+var meant = map[pipeline.Reason]string{
+	pipeline.ReasonMissing: " (not in the graph)", pipeline.ReasonGone: " (in the graph, the file is deleted)",
 }
 
 // reasons are all there are, in the order of showing.
@@ -100,7 +139,7 @@ func (r *stale) print(w io.Writer, files bool) {
 	line := ""
 	for _, reason := range reasons {
 		if n := r.Reasons[reason]; n > 0 {
-			line += fmt.Sprintf(", %d %s", n, reason)
+			line += fmt.Sprintf(", %d %s%s", n, reason, meant[reason])
 		}
 	}
 	for reason, n := range r.Reasons {
@@ -111,5 +150,12 @@ func (r *stale) print(w io.Writer, files bool) {
 	if line == "" {
 		line = ", nothing to compare"
 	}
-	fmt.Fprintf(w, "compared with the %s: %s\n", r.ComparedWith, line[2:])
+	of := ""
+	if r.Source != "" {
+		of = " of source " + commandline.Printable(r.Source)
+	}
+	fmt.Fprintf(w, "compared with the %s%s: %s\n", r.ComparedWith, of, line[2:])
+	if r.Others > 0 {
+		fmt.Fprintf(w, "not compared: %s of other sources\n", counted(r.Others, "document"))
+	}
 }

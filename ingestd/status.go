@@ -37,19 +37,19 @@ func (a *app) statusCommand() *cobra.Command {
 		Short: "show what the graph holds, and what of it is stale and why",
 		Long: `status shows the graph's documents, counts and models, and how many files the next run would process, by reason:
 
-  missing     the graph has no document of the file
+  missing     the file is not in the graph: new, or it failed whenever it was tried
   content     the file changed
   plan        strategies or their numbers changed
   ontology    extraction would look for something else
   model       the weights of an extraction model changed
   format      the program reads or stores files in another way
   incomplete  some of its chunks gave nothing the last time
-  gone        the document's file is gone; forget or run --mirror removes it
+  gone        the graph has the document, its file is deleted; forget or run --mirror removes it
   failed      the file cannot be read
   none        it is current
 
-With a files root each file is read and compared; without one, only plan, ontology, model and format are. --files lists
-each file's reason. It writes nothing.`,
+With a files root each file is read and compared, with --source those of that source; without a root, only plan, ontology,
+model and format are. --files lists each file's reason, and what the ledger knows of a missing one. It writes nothing.`,
 		Example: "  ingestd status\n  ingestd status --root corpus --files",
 		Args:    cobra.NoArgs,
 	}

@@ -23,7 +23,8 @@ const (
 	ReasonNone    Reason = Reason(planner.WhyNone)
 )
 
-// StaleFile is a file's or a document's reason. Detail says more of a failure.
+// StaleFile is a file's or a document's reason. Detail says more of a failure, and
+// of a file that is not in the graph.
 type StaleFile struct {
 	Path   string `json:"path"`
 	Reason Reason `json:"reason"`
@@ -32,36 +33,41 @@ type StaleFile struct {
 
 // Stale says of every file of the root and every document of the graph what the
 // next run would have to do with it, sorted by path. It reads each file to tell
-// changed ones, and writes nothing. Documents that are of no file of this root,
-// and with a nil Root all of them, are compared with the configuration alone.
-func Stale(ctx context.Context, o Options) ([]StaleFile, error) {
+// changed ones, and writes nothing. With a nil Root all documents are compared with
+// the configuration alone, with one those of its source that are of no file.
+// Documents of other sources, which a run over the root leaves alone, are counted.
+func Stale(ctx context.Context, o Options) (files []StaleFile, others int, err error) {
 	stored, err := o.Store.Documents(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	meta, err := o.Store.Meta(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	files := []StaleFile{}
+	files = []StaleFile{}
 	seen := map[string]bool{}
 	if o.Root != nil {
 		if files, err = o.staleFiles(ctx, stored, seen); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	for path, d := range stored {
 		if d.Fingerprints.Plan == "" || seen[path] {
 			continue // another program's, or told of
 		}
+		if o.Root != nil && SourceOf(path, meta.Sources) != o.Source {
+			others++
+			continue
+		}
 		reason, err := o.staleDocument(d, meta.Sources)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		files = append(files, StaleFile{Path: path, Reason: reason})
 	}
 	slices.SortFunc(files, func(a, b StaleFile) int { return strings.Compare(a.Path, b.Path) })
-	return files, nil
+	return files, others, nil
 }
 
 // staleFiles compares what stands under the root, and notes what it has seen.
@@ -100,7 +106,7 @@ func (o Options) staleFiles(ctx context.Context, stored map[string]store.StoredD
 func (o Options) staleDocument(d store.StoredDocument, sources map[string]string) (Reason, error) {
 	source := SourceOf(d.Path, sources)
 	under := strings.TrimPrefix(d.Path, storedPath(source, ""))
-	if o.Root != nil && source == o.Source && d.ID == o.documentID(d.Path) {
+	if o.Root != nil && d.ID == o.documentID(d.Path) {
 		if o.Root.Exists(under) {
 			return ReasonNone, nil // globs or ignore files leave it out today
 		}
