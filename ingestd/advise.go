@@ -3,8 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
 
 	"graphmill/commandline"
+	"graphmill/configs"
 	"graphmill/pipeline"
 	"graphmill/pipeline/ontology"
 )
@@ -26,15 +32,43 @@ func (s *session) advise(ctx context.Context, report *pipeline.Report) {
 	call := ""
 	if add := ontology.Keep(&stored, report.Pruned, mostAdvised); !add.IsEmpty() {
 		report.SetOntology = &add
-		call = setCommand(add)
+		call = s.setCommand(add)
 	}
 	report.Hint = ontology.Hint(report.Pruned, call)
 }
 
-// setCommand is the command that adds to the ontology, for a shell: an addition
-// holds no single quotation mark.
-func setCommand(add ontology.Addition) string {
-	return fmt.Sprintf("ingestd ontology set '%s'", add)
+// setCommand is the command that adds to this graph's ontology, for a shell: an
+// addition holds no single quotation mark.
+func (a *app) setCommand(add ontology.Addition) string {
+	return fmt.Sprintf("ingestd ontology set '%s'", add) + a.given("data_dir", "graph", "tenant")
+}
+
+// given are the flags among keys that this verb was called with, and the
+// configuration file, for a command that shall find the same again.
+func (a *app) given(keys ...string) string {
+	flags := ""
+	if file := a.Config.File; file != "" {
+		if found, err := filepath.Abs(configs.DefaultFile); err != nil || found != file { // that one is read anyway
+			flags = " --config " + shellWord(file)
+		}
+	}
+	for _, setting := range a.Config.Effective() {
+		flag, isFlag := strings.CutPrefix(a.Config.Origin(setting.Key), "flag --")
+		if isFlag && slices.Contains(keys, setting.Key) {
+			flags += " --" + flag + " " + shellWord(setting.Value)
+		}
+	}
+	return flags
+}
+
+// shellWord is a text as a shell takes it for one argument.
+func shellWord(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-:=@%+,", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Bounds of what a person is shown.
@@ -44,16 +78,16 @@ const (
 )
 
 // advice shows what was dropped and the command that keeps it.
-func (p textPrinter) advice(r *pipeline.Report) {
+func (a *app) advice(w io.Writer, r *pipeline.Report) {
 	for _, key := range mostFrequent(r.Pruned.Patterns, mostDropped) {
-		fmt.Fprintf(p.w, "dropped: %s, such as %s\n", commandline.Printable(key), commandline.Printable(r.Pruned.PatternExamples[key]))
+		fmt.Fprintf(w, "dropped: %s, such as %s\n", commandline.Printable(key), commandline.Printable(r.Pruned.PatternExamples[key]))
 	}
 	if r.SetOntology == nil {
 		return
 	}
-	call := setCommand(*r.SetOntology)
+	call := a.setCommand(*r.SetOntology)
 	if len(call) > longestCall {
 		call = "ingestd ontology set, with the value of set_ontology in this verb's --output json"
 	}
-	fmt.Fprintf(p.w, "to keep: %s\n         then `ingestd reextract`. Take only the pairs that a relation's meaning fits; for the others, declare a better relation type\n", call)
+	fmt.Fprintf(w, "to keep: %s\n         then `ingestd reextract%s`. Take only the pairs that a relation's meaning fits; for the others, declare a better relation type\n", call, a.given("data_dir", "graph", "tenant", "root", "source"))
 }

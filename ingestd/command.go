@@ -60,7 +60,7 @@ func (a *app) verb(cmd *cobra.Command, keys []string, work func(ctx context.Cont
 
 // report prints a verb's report.
 func (a *app) report(r *pipeline.Report) error {
-	return a.Print(r, func(w io.Writer) { textPrinter{w, a.Config.Quiet}.report(r) })
+	return a.Print(r, func(w io.Writer) { textPrinter{w, a.Config.Quiet, a.advice}.report(r) })
 }
 
 // patience is how long closing may take after a run's context has ended.

@@ -39,6 +39,7 @@ type ontologyResult struct {
 	Origin   string          `json:"origin"` // "graph", "built-in"
 	Ontology *graph.Ontology `json:"ontology"`
 	Changes  []string        `json:"changes,omitempty"`
+	builtin  bool            // it is the built-in one and stays
 }
 
 func (a *app) ontologyShow(ctx context.Context, _ []string) error {
@@ -46,7 +47,7 @@ func (a *app) ontologyShow(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return a.Print(ontologyResult{a.Config.GraphName(), found.origin, found.ontology, nil}, func(w io.Writer) {
+	return a.Print(ontologyResult{a.Config.GraphName(), found.origin, found.ontology, nil, false}, func(w io.Writer) {
 		fmt.Fprintf(w, "# %s ontology of graph %s\n", found.origin, a.Config.GraphName())
 		printOntology(w, found.ontology)
 	})

@@ -48,6 +48,9 @@ func (a *app) ontologySet(ctx context.Context, argument string, replace bool) er
 	return a.Print(result, func(w io.Writer) {
 		if len(result.Changes) == 0 {
 			fmt.Fprintln(w, "nothing to add: the graph's ontology declares all of it")
+			if result.builtin {
+				fmt.Fprintln(w, "it is the built-in one, and it only grows here: to have what you gave in its place, say --replace-builtin")
+			}
 			return
 		}
 		for _, change := range result.Changes {
@@ -90,7 +93,7 @@ func (s *session) setOntology(ctx context.Context, extra *graph.Ontology, replac
 	if err == nil {
 		err = s.saveOntology(ctx, chosen)
 	}
-	return ontologyResult{s.Config.GraphName(), "graph", chosen.ontology, chosen.changes}, err
+	return ontologyResult{s.Config.GraphName(), "graph", chosen.ontology, chosen.changes, chosen.builtin && !replace}, err
 }
 
 // chosenOntology is what a run extracts with.
@@ -99,6 +102,7 @@ type chosenOntology struct {
 	changes  []string
 	stored   bool // the graph has exactly this
 	replaces bool // what the graph has is taken away
+	builtin  bool // the graph has the built-in one
 }
 
 // chooseOntology decides what a run extracts with: the configuration's file,
@@ -133,7 +137,8 @@ func (s *session) extendOntology(ctx context.Context, extra *graph.Ontology, rep
 		return chosenOntology{}, err
 	}
 	base := &stored
-	replaces := replace && ontology.Digest(&stored) == ontology.Digest(builtin)
+	isBuiltin := ontology.Digest(&stored) == ontology.Digest(builtin)
+	replaces := replace && isBuiltin
 	if replaces {
 		base = &graph.Ontology{}
 	}
@@ -144,7 +149,7 @@ func (s *session) extendOntology(ctx context.Context, extra *graph.Ontology, rep
 	if replaces && reflect.DeepEqual(merged.Canonical(), builtin.Canonical()) {
 		return chosenOntology{ontology: builtin, stored: true}, nil
 	}
-	return chosenOntology{ontology: merged, changes: changes, stored: len(changes) == 0, replaces: replaces}, nil
+	return chosenOntology{ontology: merged, changes: changes, stored: len(changes) == 0, replaces: replaces, builtin: isBuiltin}, nil
 }
 
 // saveOntology stores what was chosen, before anything is extracted with it.

@@ -14,8 +14,9 @@ import (
 
 // textPrinter prints for people.
 type textPrinter struct {
-	w     io.Writer
-	quiet bool
+	w      io.Writer
+	quiet  bool
+	advice func(io.Writer, *pipeline.Report) // on the ontology; nil has none
 }
 
 func (p textPrinter) report(r *pipeline.Report) {
@@ -82,8 +83,8 @@ func (p textPrinter) totals(r *pipeline.Report) {
 		p.bill(r.Cost)
 	}
 	p.pruned(r.Pruned)
-	if !p.quiet {
-		p.advice(r)
+	if p.advice != nil && !p.quiet {
+		p.advice(p.w, r)
 	}
 	if p.quiet {
 		p.failed(r.Documents)

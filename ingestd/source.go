@@ -19,11 +19,11 @@ func (s *session) checkSource(ctx context.Context, meta store.Meta, rootDir stri
 	case known && (have == rootDir || moved):
 		return nil
 	case known && name == "":
-		return commandline.Usage("graph %s was built from %s; if %s is another folder, give it a name with --source NAME or use another --graph; if it is the same one, moved, say --moved",
-			graphName, have, rootDir)
+		return commandline.Usage("graph %s was built from %s; if %s is another folder, give it a name with --source NAME or use another --graph; if it is the same one, moved, `%s` says so",
+			graphName, have, rootDir, movedCall(rootDir, ""))
 	case known:
-		return commandline.Usage("source %q of graph %s is %s; choose another --source NAME for %s, or say --moved if it is the same folder",
-			name, graphName, have, rootDir)
+		return commandline.Usage("source %q of graph %s is %s; choose another --source NAME for %s; if it is the same folder, moved, `%s` says so",
+			name, graphName, have, rootDir, movedCall(rootDir, name))
 	case name == "" && len(meta.Sources) > 0:
 		first := firstSource(meta.Sources)
 		return commandline.Usage("graph %s was built from source %q (%s); give %s a name with --source NAME, or use another --graph",
@@ -32,6 +32,16 @@ func (s *session) checkSource(ctx context.Context, meta store.Meta, rootDir stri
 		return nil
 	}
 	return s.checkSourceName(ctx, meta)
+}
+
+// movedCall is the command that tells the graph of its folder's new place: not every
+// verb that needs to be told has the flag.
+func movedCall(rootDir, source string) string {
+	call := "ingestd run --root " + shellWord(rootDir) + " --moved"
+	if source != "" {
+		call += " --source " + shellWord(source)
+	}
+	return call
 }
 
 // checkSourceName refuses a new root's name that is that of a folder whose

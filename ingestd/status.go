@@ -126,7 +126,7 @@ func (r *statusResult) print(w io.Writer, quiet, files bool) {
 		return
 	}
 	if !quiet && !files {
-		textPrinter{w, quiet}.storedRows(r.Documents)
+		textPrinter{w: w, quiet: quiet}.storedRows(r.Documents)
 	}
 	c := r.Counts
 	fmt.Fprintf(w, "%s: %d documents, %d chunks, %d entities, %d relations\n",

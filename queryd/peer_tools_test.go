@@ -97,7 +97,7 @@ func testPeerTools(t *testing.T, f *enginetest.Fixture) {
 
 	for graph, names := range map[string][]string{
 		"peer_other":      {"openai/text-embedding-3-small (64 dimensions)", "hash-64@1 (64 dimensions)", "Hint: Give queryd that model"},
-		"knowledge_graph": {"hash-384@1 (384 dimensions)", "hash-64@1 (64 dimensions)", "Hint: Set embedder.model_dir"},
+		"knowledge_graph": {"hash-384@1 (384 dimensions)", "hash-64@1 (64 dimensions)", "Hint: Set embedder.dimension to 384, or run"},
 	} {
 		result := ask(t, servePeer(t, f, graph, "64"), "retrieve", map[string]any{"question": "Charles Babbage", "paths": []string{"facts"}})
 		for _, name := range names {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -279,7 +280,27 @@ func (e *OtherModel) Hint() string {
 	if e.Foreign {
 		return "give queryd that model (embedder.model_dir, in a folder called as the graph calls it), or have the other program make its vectors with queryd's"
 	}
-	return "set embedder.model_dir and models.engine to the graph's, or run `ingestd finalize --reembed`"
+	return e.settings() + ", or run `ingestd finalize --reembed`"
+}
+
+// settings are those of queryd that differ from what the graph's vectors were made
+// with, as far as the models' names tell.
+func (e *OtherModel) settings() string {
+	const hash = "hash-" // of embedder.kind hash, which has no model
+	dimension := ""
+	if e.GraphDimension > 0 {
+		dimension = fmt.Sprintf(" to %d", e.GraphDimension)
+	}
+	graph, question := strings.HasPrefix(e.Graph, hash), strings.HasPrefix(e.Question, hash)
+	switch {
+	case graph && question:
+		return "set embedder.dimension" + dimension
+	case graph:
+		return "set embedder.kind to hash and embedder.dimension" + dimension
+	case question:
+		return "set embedder.kind to the graph's: onnx, or openai with embedder.model"
+	}
+	return "set embedder.kind, embedder.model_dir or embedder.model, and models.engine to the graph's"
 }
 
 func named(model string, dimension int) string {

@@ -154,3 +154,20 @@ func TestEachHopHasAShare(t *testing.T) {
 		}
 	}
 }
+
+// The settings that are named are those that differ.
+func TestOfAnotherModelTheSettingsThatDifferAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		err  OtherModel
+		says string
+	}{
+		{OtherModel{Graph: "hash-384@1", GraphDimension: 384, Question: "minilm@0123", QuestionDimension: 384}, "set embedder.kind to hash and embedder.dimension to 384, or "},
+		{OtherModel{Graph: "hash-64@1", GraphDimension: 64, Question: "hash-384@1", QuestionDimension: 384}, "set embedder.dimension to 64, or "},
+		{OtherModel{Graph: "minilm@0123", GraphDimension: 384, Question: "hash-384@1", QuestionDimension: 384}, "set embedder.kind to the graph's"},
+		{OtherModel{Graph: "minilm@0123", GraphDimension: 384, Question: "other@0123", QuestionDimension: 384}, "embedder.model_dir or embedder.model"},
+	} {
+		if hint := c.err.Hint(); !strings.Contains(hint, c.says) || !strings.Contains(hint, "ingestd finalize --reembed") {
+			t.Errorf("%s and %s: %q does not say %q", c.err.Graph, c.err.Question, hint, c.says)
+		}
+	}
+}
