@@ -70,7 +70,7 @@ func (a *app) openRoot(ctx context.Context) (corpus.Tree, error) {
 		return nil, commandline.Usage("no files root: give --root DIR, or set root in the configuration")
 	}
 	options := corpus.Options{
-		Include: a.Config.Corpus.Include, Exclude: a.Config.Corpus.Exclude,
+		Include: a.Config.Corpus.Include, Exclude: a.Config.Corpus.Exclude, Own: a.Config.DataDir,
 		MaxFileBytes: a.Config.Corpus.MaxFileBytes, MaxEntries: a.Config.Corpus.MaxEntries,
 	}
 	var root corpus.Tree

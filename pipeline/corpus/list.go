@@ -34,13 +34,17 @@ type Skipped struct {
 var ErrTooManyEntries = errors.New("too many entries under the files root")
 
 // List walks the root in byte order of the paths. Hidden files and folders and
-// what globs and ignore files exclude are not listed. Symbolic links to what is
-// listed under its own path are left out without a word; other links, special
-// files and kinds that are not ingested come as Skipped. An error ends the
-// listing: the entry limit, a done context, an ignore file that cannot be read.
+// what globs and ignore files exclude are not listed, nor is Options.Own. Symbolic
+// links to what is listed under its own path are left out without a word; other
+// links, special files and kinds that are not ingested come as Skipped. An error
+// ends the listing: the entry limit, a done context, an ignore file that cannot be
+// read.
 func (r *Root) List(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		w := &walk{root: r, ctx: ctx, yield: yield}
+		if r.options.Own != "" {
+			w.own, _ = os.Stat(r.options.Own) // one that is not there is not met either
+		}
 		if err := w.folder("", 0, nil); err != nil && !errors.Is(err, errStopped) {
 			yield(Entry{}, err)
 		}
@@ -54,6 +58,7 @@ type walk struct {
 	ctx     context.Context
 	yield   func(Entry, error) bool
 	entries int
+	own     fs.FileInfo // of Options.Own; nil when there is none
 }
 
 // child is a name in a folder with what it is; key orders paths by their bytes.
@@ -130,6 +135,8 @@ func (w *walk) child(c child, depth int, ignore ignoreRules) error {
 		return w.fail(c.path, errors.New("its name is not UTF-8; rename it"))
 	}
 	switch {
+	case folder && w.own != nil && os.SameFile(w.own, c.info):
+		return nil
 	case folder:
 		return w.folder(c.path, depth+1, ignore)
 	case c.info.Mode()&fs.ModeSymlink != 0:

@@ -30,6 +30,9 @@ type Options struct {
 	// Include. Globs are matched against the path under the root ("**" crosses
 	// folders); one without "/" is matched against the name in every folder.
 	Include, Exclude []string
+	// Own is the program's own folder, which holds no documents: where it lies under
+	// the root it is not listed. "" is none; it need not be there yet.
+	Own string
 	// MaxFileBytes is the largest file that is read. 0 is DefaultMaxFileBytes.
 	MaxFileBytes int64
 	// MaxEntries is the number of entries, hidden and ignored ones too, after
