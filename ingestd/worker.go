@@ -108,5 +108,10 @@ func (h *hands) Embed(ctx context.Context, model string, texts []string) ([][]fl
 	if err != nil {
 		return nil, pipeline.Setup(err)
 	}
-	return embedder.Embed(ctx, texts)
+	var vectors [][]float32
+	err = h.worker.Compute(ctx, func() (err error) {
+		vectors, err = embedder.Embed(ctx, texts)
+		return err
+	})
+	return vectors, err
 }

@@ -85,6 +85,15 @@ func NewWorker(w Worker, parallel int) *Worker {
 	return &w
 }
 
+// Compute runs do when one of the batches that are computed side by side may be.
+func (w *Worker) Compute(ctx context.Context, do func() error) error {
+	if err := w.pool.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer w.pool.Release(1)
+	return do()
+}
+
 // Extract does a task. An error is a *Mismatch, one of [IsSetup], or the file's.
 // digest is the run's fingerprint of the ontology, as this program computes it.
 func (w *Worker) Extract(ctx context.Context, t Task, ontology *graph.Ontology, digest string) (*Extracted, error) {

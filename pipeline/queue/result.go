@@ -17,6 +17,27 @@ import (
 
 func isMissing(err error) bool { return errors.Is(err, redis.Nil) }
 
+// enter waits until the task may be worked on: beside others, or alone when it was
+// tried before.
+func (w *worker) enter(ctx context.Context, id string) (leave func(), err error) {
+	tried, err := w.queue.redis.HGet(ctx, w.queue.taskKey(id), "tries").Int()
+	if err != nil && !isMissing(err) {
+		return nil, err
+	}
+	if tried > 0 {
+		w.alone.Lock()
+		leave = w.alone.Unlock
+	} else {
+		w.alone.RLock()
+		leave = w.alone.RUnlock
+	}
+	if ctx.Err() != nil { // handed back meanwhile
+		leave()
+		return nil, ctx.Err()
+	}
+	return leave, nil
+}
+
 // begin notes in the task that this worker tries it: whoever dies has been counted.
 // body is nil when the run has taken the task back.
 func (w *worker) begin(ctx context.Context, id string) (body []byte, tries int, last string, err error) {

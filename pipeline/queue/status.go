@@ -110,7 +110,7 @@ func (q *Queue) aliveWorkers() ([]AliveWorker, error) {
 	}
 	alive := []AliveWorker{}
 	for _, s := range servers {
-		w := AliveWorker{Name: nameOf(s.Host, s.PID), Parallel: s.Concurrency, Active: len(s.ActiveWorkers), Started: s.Started}
+		w := AliveWorker{Name: nameOf(s.Host, s.PID), Parallel: max(1, s.Concurrency-fetched), Active: len(s.ActiveWorkers), Started: s.Started}
 		for name := range s.Queues {
 			if own, ours := strings.CutPrefix(name, queuePrefix); ours {
 				w.Queues = append(w.Queues, own)

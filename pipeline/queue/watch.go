@@ -86,7 +86,7 @@ func (w *watch) workers() error {
 	var refusal string
 	for _, s := range servers {
 		if _, ours := s.Queues[w.queue.name()]; ours && s.Status == "active" && w.refused[nameOf(s.Host, s.PID)] == "" {
-			alive, slots = alive+1, slots+s.Concurrency
+			alive, slots = alive+1, slots+max(1, s.Concurrency-fetched)
 		}
 	}
 	for name, why := range w.refused {

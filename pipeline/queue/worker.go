@@ -25,7 +25,9 @@ type Hands interface {
 // WorkOptions say how a worker works.
 type WorkOptions struct {
 	Hands Hands
-	// Parallel is how many tasks it has at once; 0 means 1.
+	// Parallel is how many tasks it is to work on at once; 0 means 1. It has one
+	// more, so that it does not wait for the way there and back: Hands bound what is
+	// computed.
 	Parallel int
 	// Drain is how long it finishes what it has when it is told to end, before it
 	// hands the rest back.
@@ -38,6 +40,8 @@ type WorkOptions struct {
 const (
 	checkEvery = 50 * time.Millisecond
 	retryAfter = time.Second
+	// fetched is how many tasks a worker has beyond those that it works on.
+	fetched = 1
 )
 
 // ErrRefused says that a worker ended because it may not work for a run.
@@ -52,7 +56,7 @@ func (q *Queue) Work(ctx context.Context, o WorkOptions) error {
 	defer cancel()
 	w := &worker{queue: q, WorkOptions: o, name: workerName(), jobs: map[string]*Job{}, active: map[string]bool{}, refusal: make(chan error, 1)}
 	server := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
-		Concurrency: max(1, o.Parallel), Queues: map[string]int{q.name(): 1}, BaseContext: func() context.Context { return base },
+		Concurrency: max(1, o.Parallel) + fetched, Queues: map[string]int{q.name(): 1}, BaseContext: func() context.Context { return base },
 		TaskCheckInterval: checkEvery, DelayedTaskCheckInterval: retryAfter,
 		RetryDelayFunc:  func(int, error, *asynq.Task) time.Duration { return retryAfter },
 		IsFailure:       func(err error) bool { return !errors.Is(err, errNotTried) && !errors.Is(err, context.Canceled) },
@@ -86,6 +90,10 @@ type worker struct {
 	jobs    map[string]*Job // runs that were met
 	active  map[string]bool // tasks that are worked on
 	refusal chan error
+	// alone is held for reading while a task is tried for the first time, and for
+	// writing while one is tried again: what has killed a worker before shall not take
+	// others with it, which would count against them.
+	alone sync.RWMutex
 }
 
 // errNotTried is of a task that another worker shall have.
@@ -106,6 +114,11 @@ func (w *worker) process(ctx context.Context, t *asynq.Task) error {
 	if job == nil {
 		return fmt.Errorf("%w: its run has ended", asynq.RevokeTask)
 	}
+	leave, err := w.enter(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	body, tries, last, err := w.begin(ctx, id)
 	if err != nil {
 		return err
