@@ -290,7 +290,7 @@ func (c *checker) checkOntology(ctx context.Context) error {
 
 // checkCounts compares the stored counts with what was met.
 func (c *checker) checkCounts(ctx context.Context) error {
-	stored, err := c.loadCounts(ctx)
+	stored, err := c.readCounts(ctx)
 	if err != nil || stored.Counts == nil || len(c.documents) == 0 {
 		return err
 	}

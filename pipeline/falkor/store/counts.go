@@ -12,9 +12,18 @@ import (
 // version began.
 type kept struct{ *Counts }
 
-// loadCounts reads the counts as the last commit left them. Only this holder of
-// the lock changes them.
+// loadCounts are the counts as the last commit left them. Who holds the lock alone
+// knows them from its own last one, and asks once.
 func (s *Store) loadCounts(ctx context.Context) (kept, error) {
+	if lock := s.held(); s.counted.Counts != nil && s.countedOf == lock && !lock.shared {
+		counts := s.counted
+		s.counted = kept{} // its maps are the caller's now
+		return counts, nil
+	}
+	return s.readCounts(ctx)
+}
+
+func (s *Store) readCounts(ctx context.Context) (kept, error) {
 	rows, err := s.read(ctx, cypher.New(`MATCH (m:__Meta__ {id: 'default'}) RETURN m.counts AS counts`, nil))
 	if err != nil {
 		return kept{}, err
@@ -122,5 +131,6 @@ func (t *transaction) keep(k kept) {
 	if err != nil {
 		return // numbers and strings always marshal
 	}
+	t.counts = k
 	t.add(1, cypher.New(`MATCH (m:__Meta__ {id: 'default'}) SET m.counts = $counts`, cypher.Params{"counts": string(text)}))
 }

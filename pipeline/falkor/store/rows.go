@@ -13,6 +13,7 @@ import (
 type transaction struct {
 	statements []cypher.Statement
 	changes    alterations // for the record of the run
+	counts     kept        // that it leaves, where it changes them
 }
 
 // add appends a statement over rows; none when there are no rows.

@@ -59,6 +59,9 @@ type Store struct {
 	active   targets   // the merges as activeOf found them
 	activeOf *Lock
 
+	counted   kept // the counts as the last transaction of countedOf left them
+	countedOf *Lock
+
 	mu   sync.Mutex
 	lock *Lock
 }
@@ -185,6 +188,7 @@ func (s *Store) exec(ctx context.Context, verb string, statements ...cypher.Stat
 	if err != nil {
 		return s.explain(verb, err)
 	}
+	s.counted = kept{}
 	faultpoint.Reach("before", verb)
 	err = s.send(ctx, s.options.Graph, cypher.Chain(append([]cypher.Statement{fenceCheck(lock.token(), lock.read)}, statements...)...))
 	if err != nil && strings.Contains(err.Error(), "step argument to range()") {

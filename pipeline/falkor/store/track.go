@@ -200,6 +200,9 @@ func (s *Store) execTracked(ctx context.Context, verb string, t *transaction, ch
 	if err == nil && s.tracking != nil {
 		s.tracking.began = true
 	}
+	if err == nil {
+		s.counted, s.countedOf = t.counts, s.held()
+	}
 	return err
 }
 
