@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,8 +33,9 @@ func (a *app) exportCommand() *cobra.Command {
 		Use: "export FILE", Short: "write the graph for other tools", Args: cobra.ExactArgs(1),
 		Long: `export writes documents, sections, chunks, entities and what joins them, without vectors, in the order of their ids: the
 same graph gives the same bytes. As jsonl it is one object a line, as graphml one XML file for Gephi, yEd or NetworkX, as csv
-a folder with a file for each label and kind of edge. What stands under that name is replaced when all is written. Nothing
-reads it back: a copy that can be restored is what ` + "`ingestd snapshot create`" + ` makes.`,
+a folder with a file for each label and kind of edge. What stands under that name is replaced when all is written; - is
+standard output, for jsonl and graphml. Nothing reads it back: a copy that can be restored is what
+` + "`ingestd snapshot create`" + ` makes.`,
 		Example: "  ingestd export graph.jsonl\n  ingestd export --format graphml graph.graphml\n  ingestd export --format csv tables/",
 	}
 	var format string
@@ -44,6 +46,15 @@ reads it back: a copy that can be restored is what ` + "`ingestd snapshot create
 		}[format]
 		if export == nil {
 			return commandline.Usage("--format %q: give jsonl, graphml or csv", format)
+		}
+		streams := args[0] == toStdout
+		if streams && format == "csv" {
+			return commandline.Usage("csv is a folder of tables, which standard output cannot hold; name a folder, or take --format jsonl or graphml")
+		}
+		if !streams {
+			if err := writable(strings.TrimRight(args[0], "/")); err != nil {
+				return err
+			}
 		}
 		s, err := a.openSession(ctx, "export")
 		if err != nil {
@@ -58,6 +69,10 @@ reads it back: a copy that can be restored is what ` + "`ingestd snapshot create
 		if err = errors.Join(s.explain(ctx, err), s.close()); err != nil {
 			return err
 		}
+		if streams { // nothing else may stand there
+			a.Say(fmt.Sprintf("%s: %d nodes and %d edges", a.Config.GraphName(), counts.nodes, counts.edges))
+			return nil
+		}
 		result := exportResult{a.Config.GraphName(), args[0], format, counts.nodes, counts.edges}
 		return a.Print(result, func(w io.Writer) {
 			fmt.Fprintf(w, "%s: %d nodes and %d edges are in %s\n", result.Graph, result.Nodes, result.Edges, result.File)
@@ -65,8 +80,17 @@ reads it back: a copy that can be restored is what ` + "`ingestd snapshot create
 	})
 }
 
+// exportTo writes a file beside, or standard output.
+func (s *session) exportTo(name string, write func(io.Writer) error) error {
+	if name == toStdout {
+		return write(s.Stdout)
+	}
+	_, err := writeBeside(name, write)
+	return err
+}
+
 func (s *session) exportLines(ctx context.Context, name string) (counts counting, err error) {
-	_, err = writeBeside(name, func(w io.Writer) error {
+	err = s.exportTo(name, func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 1<<20)
 		counts.Exported = &jsonLines{out: out}
 		return errors.Join(s.store.Export(ctx, &counts), out.Flush())
@@ -75,7 +99,7 @@ func (s *session) exportLines(ctx context.Context, name string) (counts counting
 }
 
 func (s *session) exportGraphML(ctx context.Context, name string) (counts counting, err error) {
-	_, err = writeBeside(name, func(w io.Writer) error {
+	err = s.exportTo(name, func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 1<<20)
 		graph := &graphML{out: out}
 		counts.Exported = graph
@@ -87,9 +111,6 @@ func (s *session) exportGraphML(ctx context.Context, name string) (counts counti
 // exportCSV writes a folder beside and puts it, or its tables, in the place of what
 // an export wrote before. A folder that holds anything else is left alone.
 func (s *session) exportCSV(ctx context.Context, name string) (counts counting, err error) {
-	if name == "" {
-		return counts, commandline.Usage("export to %q: name a folder", name)
-	}
 	name = filepath.Clean(name)
 	before, err := tablesIn(name)
 	if err != nil {
@@ -97,12 +118,12 @@ func (s *session) exportCSV(ctx context.Context, name string) (counts counting, 
 	}
 	beside, err := os.MkdirTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
-		return counts, commandline.Usage("write %s: %v", name, err)
+		return counts, commandline.Usage("write %s: %v", name, plainPath(err))
 	}
 	defer os.RemoveAll(beside)
 	tables := &csvFolder{dir: beside}
 	counts.Exported = tables
-	if err := errors.Join(s.store.Export(ctx, &counts), tables.end(), os.Chmod(beside, 0o755)); err != nil {
+	if err := errors.Join(s.store.Export(ctx, &counts), tables.end()); err != nil {
 		return counts, err
 	}
 	if before == nil {

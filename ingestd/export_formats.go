@@ -181,7 +181,7 @@ func (c *csvFolder) Class(class store.ExportClass) error {
 		}
 	}
 	var err error
-	if c.file, err = os.Create(filepath.Join(c.dir, name+".csv")); err != nil {
+	if c.file, err = os.OpenFile(filepath.Join(c.dir, name+".csv"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return err
 	}
 	c.written = append(c.written, name+".csv")

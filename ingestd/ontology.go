@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +23,8 @@ func (a *app) ontologyCommand() *cobra.Command {
 	}
 	export := &cobra.Command{
 		Use: "export [FILE]", Short: "write the graph's ontology as YAML, or as JSON to a .json file or with --output json",
+		Long: `export writes the graph's ontology to FILE, which must not exist: one that was edited stays. Without FILE, or with -, it goes
+to standard output.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	return commandline.Group(parent,
@@ -72,12 +73,17 @@ func printOntology(w io.Writer, o *graph.Ontology) {
 }
 
 func (a *app) ontologyExport(ctx context.Context, args []string) error {
+	toFile := len(args) == 1 && args[0] != toStdout
+	if toFile {
+		if err := unwritten(args[0]); err != nil {
+			return err
+		}
+	}
 	found, err := a.currentOntology(ctx)
 	if err != nil {
 		return err
 	}
 	marshal := ontology.MarshalYAML
-	toFile := len(args) == 1 && args[0] != "-"
 	if toFile && strings.HasSuffix(args[0], ".json") || !toFile && a.Config.Output == configs.OutputJSON {
 		marshal = ontology.MarshalJSON
 	}
@@ -89,7 +95,7 @@ func (a *app) ontologyExport(ctx context.Context, args []string) error {
 		_, err = a.Stdout.Write(data)
 		return err
 	}
-	if err := os.WriteFile(args[0], data, 0o644); err != nil {
+	if err := create(args[0], data); err != nil {
 		return fmt.Errorf("export ontology: %w", err)
 	}
 	result := struct {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -78,8 +76,13 @@ func (a *app) ontologySuggest(ctx context.Context, patterns []string, o suggestO
 	if o.chars < 1 || o.chars > corpus.MaxPreviewChars {
 		return commandline.Usage("--chars %d is not between 1 and %d", o.chars, corpus.MaxPreviewChars)
 	}
-	if err := unwritten(o.out); err != nil {
-		return err
+	if o.out == toStdout {
+		o.out = ""
+	}
+	if o.out != "" {
+		if err := unwritten(o.out); err != nil {
+			return err
+		}
 	}
 	base, err := suggestFrom(a.Config)
 	if err != nil {
@@ -148,17 +151,6 @@ func (a *app) suggestByModel(ctx context.Context, w *wired, samples []suggest.Sa
 		return &commandline.ExitError{Code: commandline.ExitSomeFailed}
 	}
 	return err
-}
-
-// unwritten refuses a file that is there: somebody may have edited it.
-func unwritten(out string) error {
-	if out == "" {
-		return nil
-	}
-	if _, err := os.Lstat(out); err == nil {
-		return commandline.Usage("%s exists, and may have been edited; name another file with --out, or remove it", out)
-	}
-	return nil
 }
 
 // takeSamples reads a piece from the middle of each file, of many files from
@@ -244,17 +236,4 @@ func (r *suggestResult) origin(dir string) string {
 		text += "; its budget ended before the other samples"
 	}
 	return text
-}
-
-// create writes a file that is not there yet.
-func create(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return unwritten(path)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Close())
 }

@@ -42,6 +42,11 @@ With --out the plan is kept in a file, and ` + "`ingestd run --plan FILE`" + ` d
 }
 
 func (a *app) plan(ctx context.Context, moved bool, out string) error {
+	if out != "" {
+		if err := writable(out); err != nil {
+			return err
+		}
+	}
 	root, err := a.openRoot(ctx)
 	if err != nil {
 		return err
@@ -64,6 +69,7 @@ func (a *app) plan(ctx context.Context, moved bool, out string) error {
 		if err := file.Write(out); err != nil {
 			return err
 		}
+		a.Say(fmt.Sprintf("the plan is in %s; `ingestd run --root %s --plan %s` does exactly that", out, shellWord(a.Config.Root), shellWord(out)))
 	}
 	report := &file.PlanReport
 	if err := a.Print(report, func(w io.Writer) { printPlan(w, report, a.Config.Quiet) }); err != nil {

@@ -58,6 +58,9 @@ first run says --moved.`,
 }
 
 func (a *app) snapshotCreate(ctx context.Context, args []string) error {
+	if err := writable(args[0]); err != nil {
+		return err
+	}
 	s, err := a.openSession(ctx, "snapshot create")
 	if err != nil {
 		return err
@@ -101,15 +104,12 @@ func (s *session) snapshotCreate(ctx context.Context, name string) (*snapshotRes
 // writeBeside writes a file that stands under its name when it is whole and on
 // disk.
 func writeBeside(name string, write func(io.Writer) error) (size int64, err error) {
-	if name == "" {
-		return 0, commandline.Usage("name a file")
-	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return 0, commandline.Usage("%s is no file; name one", name)
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
-		return 0, commandline.Usage("write %s: %v", name, err)
+		return 0, commandline.Usage("write %s: %v", name, plainPath(err))
 	}
 	if err = write(file); err == nil {
 		err = file.Sync()
