@@ -82,7 +82,7 @@ func TestSnapshotsThatCannotBeAreRefused(t *testing.T) {
 	refused("no such file", "snapshot", "restore", file)
 	w.ingest(0)
 	digest := w.digest()
-	refused("no such file or directory", "snapshot", "create", filepath.Join(file, "nowhere"))
+	refused("there is no folder", "snapshot", "create", filepath.Join(file, "nowhere"))
 	refused("is no file", "snapshot", "create", filepath.Dir(file))
 	w.must("snapshot", "create", file)
 	data, err := os.ReadFile(file)
