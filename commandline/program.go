@@ -49,11 +49,8 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 		return n, err
 	})
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SuggestionsMinimumDistance = 2
 	root.Version = Version()
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return Usage("%v; see `%s --help`", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongFlag(cmd, err, args) })
 	root.SetArgs(args)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
@@ -158,7 +155,7 @@ func (p *Program) prepare(cmd *cobra.Command, keys []string) {
 			if strings.HasPrefix(err.Error(), "unknown command") { // cobra.NoArgs, for any argument
 				return noArguments(cmd, args[0])
 			}
-			return Usage("%v; see `%s --help`", err, cmd.CommandPath())
+			return wrongArguments(cmd, args)
 		}
 		return nil
 	}
@@ -229,6 +226,7 @@ func (p *Program) Say(text string) {
 // it refuses what is none, with the nearest that is.
 func Group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	cmd.Long += "\n\n" + ExitHelp
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = onlyVerbs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(verbs...)
