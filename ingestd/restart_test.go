@@ -189,9 +189,23 @@ func killEngine(t *testing.T, data string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Running {
-		syscall.Kill(report.PID, syscall.SIGKILL)
+	if !report.Running {
+		return
 	}
+	syscall.Kill(report.PID, syscall.SIGKILL)
+	// On a busy machine it takes a while to die, and takes connections meanwhile.
+	for deadline := time.Now().Add(time.Minute); alive(report.PID); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("engine %d does not die", report.PID)
+		}
+	}
+}
+
+// alive reports whether a process runs: there is one, and it is no zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(rest, "Z")
 }
 
 // keys are all keys of the data directory's engine.
