@@ -4,36 +4,21 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"graphmill/commandline"
 	"graphmill/pipeline"
 )
 
 // lastSuccess is the figure that an alert is made of: it stays when a run fails.
 const lastSuccess = "graphmill_last_success_timestamp_seconds"
 
-// metricsFile is the file that metrics.file names, "" for none. A link is followed,
-// and what is no file is refused: it would be replaced, /dev/null too.
+// metricsFile is the file that metrics.file names, "" for none.
 func (a *app) metricsFile() (string, error) {
-	name := a.Config.Metrics.File
-	if target, err := os.Readlink(name); err == nil {
-		if name = target; !filepath.IsAbs(target) {
-			name = filepath.Join(filepath.Dir(a.Config.Metrics.File), target)
-		}
-	}
-	if name == "" {
-		return "", nil
-	}
-	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return "", commandline.Usage("metrics.file %s: it is no file, and what stands there would be replaced; name a file", a.Config.Metrics.File)
-	}
-	return name, nil
+	return replaceable("metrics.file", a.Config.Metrics.File)
 }
 
 // writeMetrics leaves a run's figures for the node exporter's textfile collector,

@@ -67,3 +67,22 @@ func create(path string, text []byte) error {
 	}
 	return file.Close()
 }
+
+// replaceable is the file that a setting or flag names and that is to be replaced
+// as a whole; "" for none. A link is followed, and what is no file is refused: it
+// would be replaced, /dev/null too.
+func replaceable(what, named string) (string, error) {
+	name := named
+	if target, err := os.Readlink(named); err == nil {
+		if name = target; !filepath.IsAbs(target) {
+			name = filepath.Join(filepath.Dir(named), target)
+		}
+	}
+	if name == "" {
+		return "", nil
+	}
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return "", commandline.Usage("%s %s: it is no file, and what stands there would be replaced; name a file", what, named)
+	}
+	return name, nil
+}

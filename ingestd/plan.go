@@ -42,6 +42,10 @@ With --out the plan is kept in a file, and ` + "`ingestd run --plan FILE`" + ` d
 }
 
 func (a *app) plan(ctx context.Context, moved bool, out string) error {
+	out, err := replaceable("--out", out)
+	if err != nil {
+		return err
+	}
 	if out != "" {
 		if err := writable(out); err != nil {
 			return err

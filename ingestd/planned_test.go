@@ -143,6 +143,17 @@ func TestARunDoesWhatItsPlanSaysOrRefuses(t *testing.T) {
 	if e := w.run("run", "--root", w.corpus, "--plan", filepath.Join(w.corpus, "f9.txt")); e.code != 2 || !strings.Contains(e.stderr, "it is no plan") {
 		t.Error(e)
 	}
+	if e := w.run("plan", "--root", w.corpus, "--out", w.corpus); e.code != 2 || !strings.Contains(e.stderr, "it is no file") {
+		t.Error(e)
+	}
+	link := file + ".link"
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	w.planned("--out", link)
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v", err)
+	}
 	// One that was edited does not do half of what it names.
 	w.planned("--out", file)
 	var edited map[string]any

@@ -107,6 +107,9 @@ func writeBeside(name string, write func(io.Writer) error) (size int64, err erro
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return 0, commandline.Usage("%s is no file; name one", name)
 	}
+	if name, err = replaceable("write", name); err != nil {
+		return 0, err
+	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return 0, commandline.Usage("write %s: %v", name, plainPath(err))
