@@ -201,8 +201,8 @@ func (c *checker) checkLabels(rows *conn.Rows, i int, node int64, id string) {
 	switch {
 	case has && len(wrong) == 0:
 		return
-	case kind == "":
-		c.find(nowhere, Finding{Kind: WrongType, ID: id, Detail: fmt.Sprintf("node %d, entity: it has no type", node), mend: mend{nodes: []int64{node}, twins: []int64{node}}})
+	case kind == "", strings.Contains(kind, "`"):
+		c.find(nowhere, Finding{Kind: WrongType, ID: id, Detail: fmt.Sprintf("node %d, entity: its type %q can be no label", node, kind), mend: mend{nodes: []int64{node}, twins: []int64{node}}})
 		return
 	}
 	c.find(nowhere, Finding{Kind: EntityLabels, ID: id, Detail: fmt.Sprintf("its type is %s, its labels are %s", kind, strings.Join(labels, ", ")),

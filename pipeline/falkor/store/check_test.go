@@ -176,6 +176,7 @@ SET r.source_chunk_ids = r.source_chunk_ids + ['nothing'], r.evidence = r.eviden
 	{"an entity's id that is a number", wrongTypes, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.id = 5`, nil))},
 	{"an entity without an id", wrongTypes, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.id = NULL`, nil))},
 	{"an entity without a type", wrongTypes, one(cypher.New(`MATCH (e:__Entity__ {name: 'London'}) SET e.type = NULL`, nil))},
+	{"an entity's type that can be no label", wrongTypes, one(cypher.New("MATCH (e:__Entity__ {name: 'London'}) SET e.type = 'a`b'", nil))},
 	{"a relation's lists that are texts", wrongTypes, one(cypher.New(
 		`MATCH ()-[r:RELATES]->() WITH r LIMIT 1 SET r.source_chunk_ids = 'q', r.evidence = 3, r.rel_type = 5, r.fact = 3`, nil))},
 	{"a relation without a type", []store.FindingKind{store.SourcelessFact}, one(cypher.New(`MATCH ()-[r:RELATES]->() WITH r LIMIT 1 SET r.rel_type = NULL`, nil))},
