@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,8 @@ With --out the plan is kept in a file, and ` + "`ingestd run --plan FILE`" + ` d
 	var out string
 	cmd.Flags().BoolVar(&moved, "moved", false, "the root is the folder that the graph was built from, at a new place")
 	cmd.Flags().StringVar(&out, "out", "", "keep the plan in this file, for run --plan")
-	return a.verb(cmd, ingestKeys, func(ctx context.Context, _ []string) error { return a.plan(ctx, moved, out) })
+	keys := slices.DeleteFunc(slices.Clone(ingestKeys), func(key string) bool { return key == "wait" }) // it takes no lock
+	return a.verb(cmd, keys, func(ctx context.Context, _ []string) error { return a.plan(ctx, moved, out) })
 }
 
 func (a *app) plan(ctx context.Context, moved bool, out string) error {
@@ -133,8 +135,12 @@ func printPlan(w io.Writer, r *pipeline.PlanReport, quiet bool) {
 		counts[string(why)] = n
 	}
 	t := r.Totals
-	fmt.Fprintf(w, "%s: %d files: %s\n", r.Graph, t.Files, topCounts(counts, len(counts)))
-	fmt.Fprintf(w, "to do: about %d chunks, %d tokens, %.0f s of one core\n", t.Chunks, t.Tokens, t.Seconds)
+	failed := r.FailedCount()
+	if failed > 0 {
+		counts[string(pipeline.Failed)] = failed
+	}
+	fmt.Fprintf(w, "%s: %s: %s\n", r.Graph, counted(t.Files+failed, "file"), cmp.Or(topCounts(counts, len(counts)), "nothing to do"))
+	fmt.Fprintf(w, "to do: about %s, %s, %.0f s of one core\n", counted(t.Chunks, "chunk"), counted(t.Tokens, "token"), t.Seconds)
 	if r.Model != "" {
 		printModelPlan(w, r)
 	}

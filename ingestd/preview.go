@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -66,7 +67,7 @@ func previewFiles(ctx context.Context, root corpus.Tree, patterns []string) ([]c
 	if len(patterns) > 0 {
 		files, unmatched, err := root.Match(ctx, patterns)
 		if err == nil && len(unmatched) > 0 {
-			err = commandline.Usage("%s names no file under %s: %v", unmatched[0].Pattern, root.Dir(), unmatched[0].Err)
+			err = namesNone(unmatched[0], root.Dir())
 		}
 		return files, err
 	}
@@ -80,6 +81,17 @@ func previewFiles(ctx context.Context, root corpus.Tree, patterns []string) ([]c
 		}
 	}
 	return files, nil
+}
+
+// namesNone refuses an argument that names no file, and says its name once.
+func namesNone(u corpus.Unmatched, dir string) error {
+	why := u.Err.Error()
+	if file := (*corpus.FileError)(nil); errors.As(u.Err, &file) {
+		if why = file.Reason; file.Hint != "" {
+			why += "; " + file.Hint
+		}
+	}
+	return commandline.Usage("%s names no file under %s: %s", u.Pattern, dir, why)
 }
 
 func printPreview(w io.Writer, page corpus.PreviewPage) {

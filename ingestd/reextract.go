@@ -49,7 +49,7 @@ func (a *app) selectFiles(ctx context.Context, patterns []string, o *ingestOptio
 		return err
 	}
 	if len(files) == 0 {
-		return commandline.Usage("%s names no file under %s: %v", unmatched[0].Pattern, root.Dir(), unmatched[0].Err)
+		return namesNone(unmatched[0], root.Dir())
 	}
 	o.files = map[string]bool{}
 	for _, file := range files {

@@ -74,7 +74,7 @@ func (p textPrinter) totals(r *pipeline.Report) {
 		if r.Totals.Reused > 0 {
 			reused = fmt.Sprintf(" (%d of them not extracted again)", r.Totals.Reused)
 		}
-		fmt.Fprintf(p.w, "written: %d chunks%s, %d entities, %d relations\n", r.Totals.Chunks, reused, r.Totals.Entities, r.Totals.Relations)
+		fmt.Fprintf(p.w, "written: %s%s, %s, %s\n", counted(r.Totals.Chunks, "chunk"), reused, countedEntities(r.Totals.Entities), counted(r.Totals.Relations, "relation"))
 	}
 	if f := r.Finalize; f != nil {
 		p.finalize(f)
@@ -90,7 +90,7 @@ func (p textPrinter) totals(r *pipeline.Report) {
 		p.failed(r.Documents)
 	}
 	if n := r.IncompleteCount(); n > 0 {
-		fmt.Fprintf(p.w, "incomplete: %d documents lack what some of their chunks state, because no answer could be used; run again to try those chunks again\n", n)
+		fmt.Fprintf(p.w, "incomplete: of %s some chunks gave nothing, because no answer could be used; run again to try those chunks again\n", counted(n, "document"))
 	}
 	if r.MissingCount > 0 {
 		fmt.Fprintf(p.w, "gone: the files of %s in the graph (%s); ingestd forget PATH or run --mirror removes them\n",
@@ -114,8 +114,7 @@ func (p textPrinter) finalize(f *pipeline.FinalizeReport) {
 		return
 	}
 	c := f.Counts
-	fmt.Fprintf(p.w, "graph:   %d documents, %d chunks, %d entities, %d relations; finalized in %.1f s with %s\n",
-		c.Documents, c.Chunks, c.Entities, c.Relations, f.Seconds, f.Embedding)
+	fmt.Fprintf(p.w, "graph:   %s; finalized in %.1f s with %s\n", holds(c.Documents, c.Chunks, c.Entities, c.Relations), f.Seconds, f.Embedding)
 }
 
 // pruned says what the ontology misses, the most frequent first.
@@ -159,6 +158,18 @@ func counted(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func countedEntities(n int) string {
+	if n == 1 {
+		return "1 entity"
+	}
+	return fmt.Sprintf("%d entities", n)
+}
+
+// holds says what a graph holds.
+func holds(documents, chunks, entities, relations int) string {
+	return strings.Join([]string{counted(documents, "document"), counted(chunks, "chunk"), countedEntities(entities), counted(relations, "relation")}, ", ")
 }
 
 // mostFrequent are at most limit keys, those with the largest counts first.

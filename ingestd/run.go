@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -123,6 +124,9 @@ func (a *app) ingestAndPrint(ctx context.Context, o ingestOptions) (*pipeline.Re
 	}
 	for _, d := range o.unmatched {
 		report.Add(d)
+	}
+	if err == nil && report.Totals.Documents == 0 {
+		a.Log.Warn(fmt.Sprintf("no file under %s is to be ingested; next: see what it holds, and what --include, --exclude and ignore files leave of it", root.Dir()))
 	}
 	return report, a.conclude(report, err)
 }

@@ -129,8 +129,7 @@ func (r *statusResult) print(w io.Writer, quiet, files bool) {
 		textPrinter{w: w, quiet: quiet}.storedRows(r.Documents)
 	}
 	c := r.Counts
-	fmt.Fprintf(w, "%s: %d documents, %d chunks, %d entities, %d relations\n",
-		r.Graph, len(r.Documents), c.Chunks, c.Entities, c.Relations)
+	fmt.Fprintf(w, "%s: %s\n", r.Graph, holds(len(r.Documents), c.Chunks, c.Entities, c.Relations))
 	for name, dir := range r.Sources {
 		if name == "" {
 			name = "(unnamed)"

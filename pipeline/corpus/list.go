@@ -77,7 +77,7 @@ func (w *walk) folder(folder string, depth int, ignore ignoreRules) error {
 	names, complete, err := w.root.readFolder(orDot(folder), w.root.options.MaxEntries-w.entries)
 	if err != nil {
 		if folder == "" {
-			return fmt.Errorf("list files root %s: %w", w.root.dir, err)
+			return unreadableRoot("list", w.root.dir, err)
 		}
 		return w.unreadable(folder, err)
 	}

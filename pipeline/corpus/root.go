@@ -80,7 +80,7 @@ func Open(dir string, options Options) (*Root, error) {
 	}
 	root, err := os.OpenRoot(real)
 	if err != nil {
-		return nil, fmt.Errorf("open files root: %w", err)
+		return nil, unreadableRoot("open", real, err)
 	}
 	return &Root{dir: real, root: root, options: options}, nil
 }
@@ -145,8 +145,11 @@ func realFolder(dir string) (string, error) {
 		return "", fmt.Errorf("open files root %s: %w", dir, err)
 	}
 	real, err := filepath.EvalSymlinks(absolute)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("open files root %s: there is no such folder; name the folder that holds the documents (--root), or mount it: %w", dir, plain(err))
+	}
 	if err != nil {
-		return "", fmt.Errorf("open files root %s: %w", dir, err)
+		return "", unreadableRoot("open", dir, err)
 	}
 	info, err := os.Stat(real)
 	if err != nil {
@@ -156,6 +159,14 @@ func realFolder(dir string) (string, error) {
 		return "", fmt.Errorf("open files root %s: it is not a folder; name the folder that holds the file", dir)
 	}
 	return real, nil
+}
+
+// unreadableRoot says what to do about a root that is there and cannot be read.
+func unreadableRoot(verb, dir string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%s files root %s: this user may not read it; run as one who may, or change its permissions: %w", verb, dir, plain(err))
+	}
+	return fmt.Errorf("%s files root %s: %w", verb, dir, err)
 }
 
 // refuseHome compares folders and not names, so that no spelling of the home
