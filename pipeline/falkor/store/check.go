@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"graphmill/pipeline/falkor/conn"
 	"graphmill/pipeline/falkor/cypher"
 	"graphmill/pipeline/falkor/shape"
@@ -106,8 +108,8 @@ type CheckOptions struct {
 const checkTries = 3
 
 // Check looks for what no sequence of commits can leave behind, with reading
-// statements over pages of the graph. Memory is a page of rows and a few numbers
-// for each document. A graph that is written to meanwhile is checked again if
+// statements over pages of the graph. Memory is two pages of rows and a few
+// numbers for each document. A graph that is written to meanwhile is checked again if
 // anything was found.
 func (s *Store) Check(ctx context.Context, o CheckOptions) (*CheckResult, error) {
 	if o.Most <= 0 {
@@ -209,19 +211,37 @@ func (c *checker) pages(ctx context.Context, last cypher.Statement, size int, st
 	if err != nil || rows.Len() == 0 || rows.Value(0, "last") == nil {
 		return err
 	}
-	for lo, end := 0, rows.Int(0, "last"); lo <= end; lo += size {
-		rows, err := c.read(ctx, statement(cypher.Params{"lo": lo, "hi": lo + size}))
-		if err != nil {
-			return err
+	end := rows.Int(0, "last")
+	// The engine works on the next page while this one is looked at.
+	group, ahead := errgroup.WithContext(ctx)
+	pages := make(chan *conn.Rows)
+	group.Go(func() error {
+		defer close(pages)
+		for lo := 0; lo <= end; lo += size {
+			rows, err := c.read(ahead, statement(cypher.Params{"lo": lo, "hi": lo + size}))
+			if err != nil {
+				return err
+			}
+			select {
+			case pages <- rows:
+			case <-ahead.Done():
+				return context.Cause(ahead)
+			}
 		}
-		if err := do(rows); err != nil {
-			return err
+		return nil
+	})
+	group.Go(func() error {
+		for rows := range pages {
+			if err := do(rows); err != nil {
+				return err
+			}
+			if err := rows.Err(); err != nil {
+				return c.client.Wrap("check graph "+c.options.Graph, err)
+			}
 		}
-		if err := rows.Err(); err != nil {
-			return c.client.Wrap("check graph "+c.options.Graph, err)
-		}
-	}
-	return nil
+		return nil
+	})
+	return group.Wait()
 }
 
 // vector notes a thing whose vector is missing, or said to be on its way when
