@@ -105,7 +105,7 @@ func TestFlagsExplainThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	help := flags.FlagUsages()
-	for _, want := range []string{"--config", "--jobs int", "(default: one a core)", "--output string", "text, json (default: text)", "--wait duration", "--quiet "} {
+	for _, want := range []string{"--config", "--jobs int", "(default: one a core)", "--output string", "text, json (default: text)", "--wait duration", "--quiet ", "--queue string"} {
 		if !strings.Contains(help, want) {
 			t.Errorf("help lacks %q:\n%s", want, help)
 		}

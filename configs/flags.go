@@ -34,9 +34,11 @@ func BindFlags(flags *pflag.FlagSet, keys ...string) error {
 	return errors.Join(errs...)
 }
 
-// flagUsage is the description as help texts have it, with the default.
+// flagUsage is the description as help texts have it, with the default. In a flag's
+// usage pflag takes what stands in backticks for the name of its value.
 func flagUsage(key *Key) string {
 	usage := strings.TrimSuffix(strings.ToLower(key.Description[:1])+key.Description[1:], ".")
+	usage = strings.ReplaceAll(usage, "`", "\"")
 	if len(key.Allowed) > 0 {
 		usage += ": " + strings.Join(key.Allowed, ", ")
 	}

@@ -38,6 +38,7 @@ func (a *app) examine(ctx context.Context) *commandline.Diagnosis {
 	a.checkInputs(ctx, d)
 	a.checkModels(ctx, d)
 	a.checkProvider(ctx, d)
+	a.checkQueue(ctx, d)
 	a.serving().Check(d)
 	return d
 }
@@ -100,6 +101,34 @@ func (a *app) checkStore(ctx context.Context, d *commandline.Diagnosis) {
 	if meta.FinalizePending {
 		d.Warn("graph", "%s", "not finalized; run `ingestd finalize`")
 	}
+}
+
+func (a *app) checkQueue(ctx context.Context, d *commandline.Diagnosis) {
+	if a.Config.Queue.URL == "" {
+		return
+	}
+	q, err := a.openQueue(ctx)
+	if err != nil {
+		d.Add("queue", "", err)
+		return
+	}
+	defer q.Close()
+	status, err := q.Status(ctx)
+	if err != nil {
+		d.Add("queue", "", err)
+		return
+	}
+	workers := 0
+	for _, one := range status.Queues {
+		if one.Name == a.Config.QueueName() {
+			workers = one.Workers
+		}
+	}
+	if workers == 0 {
+		d.Warn("queue", "%s: no worker takes documents of %s; start `ingestd worker`", q.Address(), a.Config.QueueName())
+		return
+	}
+	d.Add("queue", fmt.Sprintf("%s: workers of %s: %d", q.Address(), a.Config.QueueName(), workers), nil)
 }
 
 func (a *app) checkModels(ctx context.Context, d *commandline.Diagnosis) {

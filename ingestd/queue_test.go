@@ -306,4 +306,15 @@ func TestAQueueThatIsNotThereIsSaidWithoutItsPassword(t *testing.T) {
 		t.Errorf("%v", e)
 	}
 	contains(t, e.stderr, "connect to queue redis-socket:///nowhere.sock", "next:")
+	for _, verb := range [][]string{{"worker", "--root", w.corpus}, {"queue", "status"}} {
+		e := w.run(append(verb, "--queue", "redis-socket:///nowhere.sock")...)
+		if e.code != commandline.ExitFailed || !strings.HasPrefix(e.stderr, "ingestd: connect to queue") {
+			t.Errorf("%v: %v", verb, e) // the error alone, without lines of libraries
+		}
+	}
+	e = w.run("doctor", "--queue", "redis-socket:///nowhere.sock", "--output", "json")
+	if e.code != commandline.ExitFailed {
+		t.Errorf("%v", e)
+	}
+	contains(t, e.stdout, "connect to queue redis-socket:///nowhere.sock")
 }

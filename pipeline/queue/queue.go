@@ -23,6 +23,8 @@ import (
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
+
+	"graphmill/pipeline/falkor/conn"
 )
 
 // Options say which queue.
@@ -65,6 +67,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
+	conn.Quiet()
 	client := options.MakeRedisClient().(redis.UniversalClient)
 	q := &Queue{Options: o, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), address: o.URL}
 	ctx, cancel := context.WithTimeout(ctx, 2*dialTimeout)

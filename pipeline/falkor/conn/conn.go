@@ -35,15 +35,16 @@ func Open(options Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	quiet()
+	Quiet()
 	// FalkorDBNew would ask the server whether it is a sentinel, without a context
 	// or an error.
 	return &Client{db: &falkordb.FalkorDB{Conn: redis.NewClient(r)}, options: options}, nil
 }
 
-// quiet keeps go-redis from writing lines of its own to stderr, beside the errors
-// that it returns: the edge says once what went wrong.
-var quiet = sync.OnceFunc(func() { redis.SetLogger(silent{}) })
+// Quiet keeps go-redis from writing lines of its own to stderr, beside the errors
+// that it returns, for all its clients in the process: the edge says once what went
+// wrong.
+var Quiet = sync.OnceFunc(func() { redis.SetLogger(silent{}) })
 
 type silent struct{}
 
