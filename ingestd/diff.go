@@ -115,10 +115,14 @@ func (r *diffResult) print(w io.Writer, quiet bool) {
 
 func printAltered(w io.Writer, sign string, things []store.AlteredThing) {
 	for _, thing := range things {
+		note := ""
 		if strings.HasPrefix(thing.ID, corpus.FilePrefix) { // a document: that its content is another is all there is to say
+			if from, moved := thing.Fields["path"]; moved {
+				note = ", moved from " + from.Before
+			}
 			thing.Fields = nil
 		}
-		fmt.Fprintf(w, "  %s %s\n", sign, commandline.Printable(shownAs(thing)))
+		fmt.Fprintf(w, "  %s %s%s\n", sign, commandline.Printable(shownAs(thing)), commandline.Printable(note))
 		for _, name := range slices.Sorted(maps.Keys(thing.Fields)) {
 			field := thing.Fields[name]
 			fmt.Fprintf(w, "      %s: %s → %s\n", name, cmp.Or(commandline.Printable(field.Before), "nothing"), cmp.Or(commandline.Printable(field.After), "nothing"))

@@ -45,7 +45,7 @@ type AlteredThing struct {
 	ID     string                  `json:"id"`
 	Type   string                  `json:"type,omitempty"`
 	Name   string                  `json:"name"`
-	Fields map[string]AlteredField `json:"fields,omitempty"` // of a changed one
+	Fields map[string]AlteredField `json:"fields,omitempty"` // of a changed one, and the path of a document that moved
 }
 
 // AlteredField is a property before and after.
@@ -143,6 +143,9 @@ func (p *Altered) take(one altered) {
 	switch {
 	case !one.Before && !one.After, one.Before && one.After && len(one.Fields) == 0: // there and back again
 	case !one.Before:
+		if from, moved := one.Fields[fieldPath]; moved {
+			thing.Fields = map[string]AlteredField{fieldPath: {from[0], from[1]}}
+		}
 		p.Added = append(p.Added, thing)
 	case !one.After:
 		p.Removed = append(p.Removed, thing)

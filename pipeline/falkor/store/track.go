@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,6 +86,9 @@ func (a *alterations) documents(changes []Change, moved []string, st *standing) 
 		if one.Before {
 			one.Fields = map[string][2]string{"version": {"", d.Fingerprints.Content[:min(12, len(d.Fingerprints.Content))]}}
 		}
+		if from := string(c.Moved); !one.Before && slices.Contains(moved, from) {
+			one.Fields = map[string][2]string{fieldPath: {strings.TrimPrefix(from, "file:"), d.Path}}
+		}
 		a.add(one)
 	}
 	a.documentsGone(moved)
@@ -115,6 +119,9 @@ func entityFields(was, now share) map[string][2]string {
 		"aliases": {strings.Join(was.others, " · "), strings.Join(now.others, " · ")}, fieldSupport: {orEmpty(was.mentions), orEmpty(now.mentions)},
 	}
 }
+
+// fieldPath says of a document that is new under its path where it came from.
+const fieldPath = "path"
 
 // fieldSupport is how often a thing is said: it changes often, and alone it is no
 // change that a reviewer wants listed.
