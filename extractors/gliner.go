@@ -70,7 +70,8 @@ func GLiNERStrategy() catalogue.Strategy {
 		Name: "gliner",
 		// 1: names settle each other's types, windows of whole sentences,
 		// templates and pronouns among the cues. 2: no name over two rows.
-		Version:     2,
+		// 3: headings, items and rows that no mark ends are read by themselves.
+		Version:     3,
 		Description: "local zero-shot model for entities of the ontology's types (GLiNER span models)",
 		Cheap:       true,
 		Cost:        glinerCost,

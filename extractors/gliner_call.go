@@ -91,9 +91,9 @@ func (g *GLiNER) candidates(ctx context.Context, text string, q *question, share
 		return nil, nil, nil
 	}
 	var windows []window
-	starts := sentenceStarts(text, words)
+	starts, blocks := sentenceStarts(text, words), blockStarts(text, words)
 	for group := range q.groups {
-		for _, w := range windowsOf(words, starts, q.limits) {
+		for _, w := range windowsOfBlocks(words, starts, blocks, q.limits) {
 			w.group = group
 			windows = append(windows, w)
 		}

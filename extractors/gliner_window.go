@@ -83,6 +83,31 @@ type limits struct {
 	overlap int // words that two neighbours share
 }
 
+// windowsOfBlocks is [windowsOf] for each block by itself; blocks are the words
+// that begin one, but for the first.
+func windowsOfBlocks(words []modelWord, starts, blocks []int, l limits) []window {
+	var out []window
+	first := 0
+	for i := 0; i <= len(blocks); i++ {
+		end := len(words)
+		if i < len(blocks) {
+			end = blocks[i]
+		}
+		var inside []int
+		for _, start := range starts {
+			if start > first && start < end {
+				inside = append(inside, start-first)
+			}
+		}
+		for _, w := range windowsOf(words[first:end], inside, l) {
+			w.start, w.end, w.own, w.ownEnd = w.start+first, w.end+first, w.own+first, w.ownEnd+first
+			out = append(out, w)
+		}
+		first = end
+	}
+	return out
+}
+
 // windowsOf covers words with windows of whole sentences, as many as fit: no
 // name reaches over the end of one, so that neighbours need share nothing.
 // starts are the words that begin a sentence; what stands before the first is

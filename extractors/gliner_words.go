@@ -83,6 +83,28 @@ func breaksBefore(text string, words []modelWord) []bool {
 	return breaks
 }
 
+// linkMarks end a line over which the model does not read a name on, so that
+// both lines may share a window.
+const linkMarks = ".!?:;,|…-*•+–#>"
+
+// blockStarts lists the words after a heading, an item or a row that no mark
+// ends. The model, which does not see lines, would read on and take a heading
+// and a sentence that begins with its words for one name.
+func blockStarts(text string, words []modelWord) []int {
+	var starts []int
+	for i := 1; i < len(words); i++ {
+		end := words[i-1].at.End
+		at := strings.IndexByte(text[end:words[i].at.Start], '\n')
+		if at < 0 || !parts(text, end+at) {
+			continue
+		}
+		if last, _ := utf8.DecodeRuneInString(text[words[i-1].at.Start:]); !strings.ContainsRune(linkMarks, last) {
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
 // sentenceStarts lists the words that begin a sentence, but for the first word.
 func sentenceStarts(text string, words []modelWord) []int {
 	var starts []int
