@@ -210,7 +210,8 @@ func TestFailureIsJSONWhenJSONIsAskedFor(t *testing.T) {
 		{commandline.ExitUsage, []string{"finalize"}},
 		{commandline.ExitUsage, []string{"ontology", "set", "/no/such/file.yaml"}},
 		{commandline.ExitUsage, []string{"reextract", "--root", w.corpus, "nothing.md"}},
-		{commandline.ExitFailed, []string{"ontology", "export", "/no/such/folder/file.yaml"}},
+		{commandline.ExitUsage, []string{"ontology", "export", "/no/such/folder/file.yaml"}},
+		{commandline.ExitFailed, []string{"queue", "status", "--queue", "redis-socket:///no/such.sock"}},
 	} {
 		for _, asked := range [][]string{{"--output", "json"}, {"--output=json"}} {
 			e := w.run(append(c.args, asked...)...)
