@@ -59,17 +59,22 @@ func (a *app) check(ctx context.Context, o store.CheckOptions, repair bool) (*st
 			return nil, err
 		}
 		result, err := s.store.Check(ctx, o)
-		if err == nil && result.Clean && result.Checked == (store.Checked{}) {
-			err = s.built(ctx)
-		}
-		return result, errors.Join(err, s.close())
+		return result, errors.Join(s.checked(ctx, result, err), s.close())
 	}
 	s, err := a.openSession(ctx, "check --repair")
 	if err != nil {
 		return nil, err
 	}
 	result, err := s.repair(ctx, o)
-	return result, errors.Join(err, s.close())
+	return result, errors.Join(s.checked(ctx, result, err), s.close())
+}
+
+// checked says of nothing found in nothing that there is no graph.
+func (s *session) checked(ctx context.Context, result *store.CheckResult, err error) error {
+	if err == nil && result.Clean && result.Checked == (store.Checked{}) {
+		return s.built(ctx)
+	}
+	return err
 }
 
 func (s *session) repair(ctx context.Context, o store.CheckOptions) (*store.CheckResult, error) {

@@ -150,6 +150,9 @@ func (a *app) decide(ctx context.Context, verb string, choose func([]store.Merge
 	if err != nil {
 		return err
 	}
+	if err := s.built(ctx); err != nil {
+		return errors.Join(err, s.close())
+	}
 	started := time.Now()
 	report := pipeline.NewReport(a.Config.GraphName())
 	decided, err := s.decide(ctx, choose, report)
