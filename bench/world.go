@@ -78,6 +78,7 @@ func (w *world) close() {
 func (w *world) drop(ctx context.Context, name string) {
 	w.client.Redis().Do(ctx, "GRAPH.DELETE", name)
 	w.client.Redis().Do(ctx, "GRAPH.DELETE", name+"__ontology")
+	os.RemoveAll(filepath.Join(w.data, "cache", "extractions", name)) // else the next run takes over what this one extracted
 }
 
 // cost is what something took.
