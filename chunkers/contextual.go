@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"graphmill/pipeline/corpus"
@@ -95,42 +94,12 @@ func (c *Contextual) Situate(ctx context.Context, document *corpus.Document, chu
 	if c.chat == nil {
 		return nil, errors.New("the chunker contextual has no language model")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	out, errs := make([]Context, len(chunks)), make([]error, len(chunks))
-	var group sync.WaitGroup
-	for i := range chunks {
-		group.Go(func() {
-			defer func() {
-				// No caller could catch a panic here.
-				if p := recover(); p != nil {
-					errs[i] = fmt.Errorf("internal error: %v", p)
-				}
-				// Where a budget ends, calls under way are paid for all the same.
-				if errs[i] != nil && !errors.Is(errs[i], llm.ErrBudget) {
-					cancel()
-				}
-			}()
-			out[i], errs[i] = c.situate(ctx, document, chunks[i])
-		})
-	}
-	group.Wait()
-	return out, firstCause(errs)
-}
-
-// firstCause prefers an error that is not only the cancelling of the others.
-func firstCause(errs []error) error {
-	var cancelled error
-	for _, err := range errs {
-		switch {
-		case err == nil:
-		case errors.Is(err, context.Canceled):
-			cancelled = err
-		default:
-			return err
-		}
-	}
-	return cancelled
+	out := make([]Context, len(chunks))
+	err := llm.Each(ctx, len(chunks), func(ctx context.Context, i int) (err error) {
+		out[i], err = c.situate(ctx, document, chunks[i])
+		return err
+	})
+	return out, err
 }
 
 func (c *Contextual) situate(ctx context.Context, document *corpus.Document, chunk Chunk) (Context, error) {

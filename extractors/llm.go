@@ -3,10 +3,8 @@ package extractors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"graphmill/chunkers"
@@ -75,7 +73,7 @@ func (x *LLM) Extract(ctx context.Context, chunks []chunkers.Chunk, ontology *gr
 		return out, ctx.Err()
 	}
 	prompt := entitiesPrompt(ontology, types)
-	err := each(ctx, len(chunks), func(ctx context.Context, i int) error {
+	err := llm.Each(ctx, len(chunks), func(ctx context.Context, i int) error {
 		answer, failed, err := x.ask(ctx, prompt.about(chunks[i], nil), checkEntities)
 		if x.counts {
 			return err
@@ -93,7 +91,7 @@ func (x *LLM) Extract(ctx context.Context, chunks []chunkers.Chunk, ontology *gr
 func (x *LLM) Refine(ctx context.Context, chunks []chunkers.Chunk, found []graph.Extraction, ontology *graph.Ontology) ([]graph.Extraction, error) {
 	out := slices.Clone(found)
 	prompt := verifyPrompt(ontology)
-	err := each(ctx, len(chunks), func(ctx context.Context, i int) error {
+	err := llm.Each(ctx, len(chunks), func(ctx context.Context, i int) error {
 		things := thingsOf(found[i].Mentions)
 		if x.counts {
 			_, _, err := x.ask(ctx, prompt.about(chunks[i], standIns(chunks[i], ontology)), checkVerified)
@@ -139,47 +137,6 @@ func shortened(text string, most int) string {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
-}
-
-// each calls work for every number below n side by side, and returns the first
-// error; the model's own limits say how many calls are under way. A panic becomes
-// an error, because no caller could catch it here.
-func each(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, n)
-	var group sync.WaitGroup
-	for i := range n {
-		group.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					errs[i] = fmt.Errorf("internal error: %v", p)
-				}
-				// Where a budget ends, calls under way are paid for all the same.
-				if errs[i] != nil && !errors.Is(errs[i], llm.ErrBudget) {
-					cancel()
-				}
-			}()
-			errs[i] = work(ctx, i)
-		})
-	}
-	group.Wait()
-	return firstCause(errs)
-}
-
-// firstCause prefers an error that is not only the cancelling of the others.
-func firstCause(errs []error) error {
-	var cancelled error
-	for _, err := range errs {
-		switch {
-		case err == nil:
-		case errors.Is(err, context.Canceled):
-			cancelled = err
-		default:
-			return err
-		}
-	}
-	return cancelled
 }
 
 var _ Refiner = (*LLM)(nil)
